@@ -1,0 +1,293 @@
+/*
+ * container.c
+ *		Declaring containers and dropping them.
+ *
+ * create_container checks everything it can before it changes anything; all it
+ * does is one transaction.  The user needs to own the table.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/catalog.h"
+#include "catalog/objectaddress.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "commands/tablecmds.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/partcache.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "conversion.h"
+#include "layout.h"
+#include "path.h"
+#include "registry.h"
+#include "sql.h"
+
+static void
+check_owner(Oid relid)
+{
+	char	   *name = get_rel_name(relid);
+
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	if (!OwnsRelation(relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relid)), name);
+}
+
+/* Lock the user's table against everybody, and refuse what is no table of his own. */
+static Relation
+open_table(Oid relid)
+{
+	Relation	rel;
+
+	check_owner(relid);
+	rel = try_relation_open(relid, AccessExclusiveLock);
+	check_owner(relid);			/* it may have changed hands while we waited */
+	if (rel->rd_rel->relkind != RELKIND_RELATION && rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table", RelationGetRelationName(rel)),
+				 errhint("Only ordinary tables and partitioned tables can be made containers.")));
+	if (IsSystemRelation(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("\"%s\" is a system catalog", RelationGetRelationName(rel))));
+	if (rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("temporary table \"%s\" cannot be made a container", RelationGetRelationName(rel)),
+				 errhint("Use an ordinary or an unlogged table.")));
+	if (rel->rd_rel->relispartition)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is a partition of another table", RelationGetRelationName(rel)),
+				 errhint("Name the partitioned table, or detach the partition first.")));
+	CheckTableNotInUse(rel, "create_container");
+	return rel;
+}
+
+/* Read the paths and find the column of each. */
+static void
+resolve_paths(Container *container, Relation rel, ArrayType *paths)
+{
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n;
+
+	deconstruct_array_builtin(paths, TEXTOID, &elements, &nulls, &n);
+	if (n == 0 || ARR_NDIM(paths) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a container needs an array of one to %d partition key paths", MAX_LEVELS),
+				 errhint("Write for example '{/tenant_id}' or '{/tenant_id,/user_id}'.")));
+	if (n > MAX_LEVELS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%d partition key paths are too many", n),
+				 errdetail("A hierarchical partition key has at most %d levels, as in Cosmos DB.", MAX_LEVELS)));
+
+	for (int i = 0; i < n; i++)
+	{
+		AttrNumber	column;
+
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("partition key path %d is null", i + 1)));
+		container->paths[i] = TextDatumGetCString(elements[i]);
+		column = PathColumn(rel, container->paths[i]);
+		container->columns[i] = pstrdup(NameStr(TupleDescAttr(RelationGetDescr(rel), column - 1)->attname));
+		for (int j = 0; j < i; j++)
+			if (strcmp(container->columns[i], container->columns[j]) == 0)
+				ereport(ERROR,
+						(errcode(ERRCODE_DUPLICATE_OBJECT),
+						 errmsg("partition key paths \"%s\" and \"%s\" name the same column \"%s\"",
+								container->paths[j], container->paths[i], container->columns[i])));
+		container->levels = i + 1;
+	}
+}
+
+/*
+ * The hash that a partitioned root divides by.  It must be the key of the first
+ * path alone, under one of our operator classes, without partitions yet.
+ */
+static PositionHash
+root_hash(Relation rel, const Container *container)
+{
+	PartitionKey key = RelationGetPartitionKey(rel);
+	Oid			typid = get_atttype(RelationGetRelid(rel), get_attnum(RelationGetRelid(rel), container->columns[0]));
+	Container	probe = *container;
+
+	if (key->strategy == PARTITION_STRATEGY_HASH && key->partnatts == 1 && key->partattrs[0] != 0 &&
+		strcmp(get_attname(RelationGetRelid(rel), key->partattrs[0], false), container->columns[0]) == 0 &&
+		ComponentTypeName(typid) != NULL)
+		for (int hash = HASH_XXHASH; hash <= HASH_COSMOS; hash++)
+		{
+			probe.hash = hash;
+			if (LayoutOperatorFamily(&probe, typid) == key->partopfamily[0])
+				return hash;
+		}
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("partitioned table \"%s\" does not divide as a container does", RelationGetRelationName(rel)),
+			 errdetail("A container's root is partitioned by the hash of the first path's column alone, under an operator class of this extension."),
+			 ComponentTypeName(typid) == NULL ? errhint("%s", ComponentTypeHint(typid)) :
+			 errhint("Create it with PARTITION BY HASH (%s %s), or start from an ordinary table.",
+					 quote_identifier(container->columns[0]), LayoutOperatorClass(&probe, typid))));
+}
+
+/* Give an empty partitioned root its partitions. */
+static void
+fill_root(Container *container, const Layout *layout, Relation rel)
+{
+	int			nestlevel = SqlBegin();
+
+	ConversionConstrainKey(container);
+	LayoutCreate(container, RelationGetRelationName(rel), layout, "", "");
+	SqlEnd(nestlevel);
+}
+
+/* How many relations a partition brings: itself, a TOAST table with its index, and indexes. */
+static int
+relations_per_leaf(Relation rel)
+{
+	int			count = 1 + list_length(RelationGetIndexList(rel));
+
+	for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
+		if (TupleDescAttr(RelationGetDescr(rel), i)->attstorage != TYPSTORAGE_PLAIN)
+			return count + 2;
+	return count;
+}
+
+/* create_container(relation regclass, paths text[], partitions int[], hash text) returns regclass */
+PG_FUNCTION_INFO_V1(create_container);
+Datum
+create_container(PG_FUNCTION_ARGS)
+{
+	Container	container = {0};
+	Layout		layout;
+	Relation	rel;
+	bool		partitioned;
+	int			nestlevel;
+
+	for (int i = 0; i < 2; i++)
+		if (PG_ARGISNULL(i))
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("%s must not be null", i == 0 ? "relation" : "paths")));
+
+	container.relid = PG_GETARG_OID(0);
+	rel = open_table(container.relid);
+	if (ContainerLookup(container.relid, true) != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("\"%s\" is a container already", RelationGetRelationName(rel)),
+				 errhint("See partitionkey.containers for its paths; they can't be changed.")));
+	resolve_paths(&container, rel, PG_GETARG_ARRAYTYPE_P(1));
+	LayoutFromDatum(&layout, PG_GETARG_DATUM(2), PG_ARGISNULL(2), container.levels);
+	container.hash = PG_ARGISNULL(3) ? HASH_XXHASH : PositionHashFromName(text_to_cstring(PG_GETARG_TEXT_PP(3)));
+
+	partitioned = rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
+	if (partitioned)
+	{
+		PositionHash hash;
+
+		if (rel->rd_rel->relhassubclass && find_inheritance_children(container.relid, NoLock) != NIL)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("partitioned table \"%s\" has partitions already", RelationGetRelationName(rel)),
+					 errhint("Detach them, make the container, and insert their rows into it.")));
+		hash = root_hash(rel, &container);
+		if (!PG_ARGISNULL(3) && hash != container.hash)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("partitioned table \"%s\" divides by hash \"%s\", not \"%s\"",
+							RelationGetRelationName(rel), PositionHashName(hash), PositionHashName(container.hash)),
+					 errhint("Leave out the argument hash to use the table's.")));
+		container.hash = hash;
+	}
+	LayoutCheckLocks(&layout, relations_per_leaf(rel));
+
+	SPI_connect();
+	nestlevel = SqlBegin();
+	ConversionCheckKey(&container);
+	ConversionCheckTable(container.relid);
+	SqlEnd(nestlevel);
+	if (partitioned)
+		fill_root(&container, &layout, rel);
+	table_close(rel, NoLock);
+	if (!partitioned)
+		ConvertTable(&container, &layout);
+	RegistryInsert(&container);
+	SPI_finish();
+	PG_RETURN_OID(container.relid);
+}
+
+/*
+ * The partitions of a container, lowest first, so that each has none of its
+ * own when its turn to be dropped comes.
+ */
+static List *
+partitions_upwards(Oid relid)
+{
+	return SqlOids("SELECT relid FROM pg_partition_tree(%u) WHERE level > 0 ORDER BY level DESC", relid);
+}
+
+/*
+ * drop_container(container regclass), a procedure
+ *
+ * One partition a transaction, since dropping thousands of tables in one takes
+ * more locks than the lock table holds.  A session lock on the root keeps
+ * everybody out meanwhile, so nobody ever sees a part of the container; an
+ * error releases it.
+ */
+PG_FUNCTION_INFO_V1(drop_container);
+Datum
+drop_container(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	bool		atomic = fcinfo->context == NULL || !IsA(fcinfo->context, CallContext) ||
+		castNode(CallContext, fcinfo->context)->atomic;
+	LockRelId	lock = {relid, MyDatabaseId};
+	List	   *partitions;
+	ListCell   *cell;
+	int			nestlevel;
+
+	if (atomic)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
+				 errmsg("drop_container cannot run inside a transaction block or a function"),
+				 errdetail("It commits after each partition."),
+				 errhint("Call it on its own, or use DROP TABLE for a container of few partitions.")));
+	check_owner(relid);
+	LockRelationIdForSession(&lock, AccessExclusiveLock);
+	check_owner(relid);
+	(void) ContainerLookup(relid, false);
+
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	nestlevel = SqlBegin();
+	ConversionCheckDependents(relid, "drop container", "Drop them first.");
+	partitions = partitions_upwards(relid);
+	SqlEnd(nestlevel);
+	foreach(cell, partitions)
+	{
+		SPI_commit();
+		if (get_rel_name(lfirst_oid(cell)) != NULL)
+			SqlExecute("DROP TABLE %s", QualifiedName(lfirst_oid(cell)));
+	}
+	SPI_commit();
+	SqlExecute("DROP TABLE %s", QualifiedName(relid));
+	UnlockRelationIdForSession(&lock, AccessExclusiveLock);
+	SPI_finish();
+	PG_RETURN_VOID();
+}

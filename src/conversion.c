@@ -1,0 +1,639 @@
+/*
+ * conversion.c
+ *		Turning an ordinary table into a container of the same name.
+ *
+ * PostgreSQL can't make a table partitioned, so a new partitioned table takes
+ * its place.  What the table had is carried in three ways:
+ *
+ *	- columns, their defaults, identities and storage by LIKE;
+ *	- what has a text by that text: indexes, constraints, triggers, policies,
+ *	  statistics and comments are collected as commands while the table exists
+ *	  and run once the new one has its name;
+ *	- privileges, as catalogs hold them.
+ *
+ * What must stay true: anything that depends on the table and is not in this
+ * list is refused before the first change, by a list of what is known rather
+ * than of what is not, so that an object this file doesn't know is never lost.
+ *
+ * The rows are copied with the rights of the table's owner, since his check
+ * constraints and generated columns run then.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/dependency.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_constraint.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "commands/tablespace.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+
+#include "compat.h"
+#include "conversion.h"
+#include "privileges.h"
+#include "sql.h"
+
+#define CHECK_NAME		"partitionkey_valid_key"
+
+/* Raise 0A000: the table can't become a container because of something, and what to do. */
+static void
+refuse(Oid relid, const char *because, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot make table \"%s\" a container because %s", get_rel_name(relid), because),
+			 errhint("%s", hint)));
+}
+
+/* Refuse with the first of a query's texts, if it gives any. */
+static void
+refuse_first(Oid relid, List *found, const char *format, const char *hint)
+{
+	if (found != NIL)
+		refuse(relid, psprintf(format, (char *) linitial(found)), hint);
+}
+
+/* ----- checks ----- */
+
+/*
+ * The objects that depend on a table or its partitions without being a part
+ * of them, described for people.  A view is reached by its rule.
+ */
+static List *
+outside_dependents(Oid relid)
+{
+	return SqlStrings("WITH own(relid) AS (SELECT %u::oid UNION SELECT relid FROM pg_partition_tree(%u))"
+					  " SELECT DISTINCT CASE d.classid WHEN 'pg_rewrite'::regclass"
+					  "   THEN pg_describe_object('pg_class'::regclass, (SELECT ev_class FROM pg_rewrite WHERE oid = d.objid), 0)"
+					  "   ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END"
+					  " FROM pg_depend d"
+					  " WHERE (d.refclassid = 'pg_class'::regclass AND d.refobjid IN (SELECT relid FROM own)"
+					  "    OR d.refclassid = 'pg_type'::regclass AND d.refobjid IN"
+					  "       (SELECT unnest(ARRAY[oid, typarray]) FROM pg_type WHERE typrelid IN (SELECT relid FROM own)))"
+					  " AND NOT CASE d.classid"
+					  "   WHEN 'pg_class'::regclass THEN d.objid IN (SELECT relid FROM own)"
+					  "      OR EXISTS (SELECT FROM pg_class c WHERE c.oid = d.objid"
+					  "         AND (c.relkind = 't' OR c.relkind = 'S' AND d.deptype IN ('a', 'i')"
+					  "           OR EXISTS (SELECT FROM pg_index WHERE indexrelid = c.oid AND indrelid IN (SELECT relid FROM own))))"
+					  "   WHEN 'pg_type'::regclass THEN d.deptype = 'i'"
+					  "   WHEN 'pg_attrdef'::regclass THEN EXISTS (SELECT FROM pg_attrdef WHERE oid = d.objid AND adrelid IN (SELECT relid FROM own))"
+					  "   WHEN 'pg_constraint'::regclass THEN EXISTS (SELECT FROM pg_constraint WHERE oid = d.objid"
+					  "      AND conrelid IN (SELECT relid FROM own) AND confrelid NOT IN (SELECT relid FROM own))"
+					  "   WHEN 'pg_trigger'::regclass THEN EXISTS (SELECT FROM pg_trigger WHERE oid = d.objid AND tgrelid IN (SELECT relid FROM own))"
+					  "   WHEN 'pg_policy'::regclass THEN EXISTS (SELECT FROM pg_policy WHERE oid = d.objid AND polrelid IN (SELECT relid FROM own))"
+					  "   WHEN 'pg_statistic_ext'::regclass THEN EXISTS (SELECT FROM pg_statistic_ext WHERE oid = d.objid AND stxrelid IN (SELECT relid FROM own))"
+					  "   WHEN 'pg_rewrite'::regclass THEN EXISTS (SELECT FROM pg_rewrite WHERE oid = d.objid AND ev_class IN (SELECT relid FROM own))"
+					  "   ELSE false END"
+					  " ORDER BY 1", relid, relid);
+}
+
+void
+ConversionCheckDependents(Oid relid, const char *problem, const char *hint)
+{
+	List	   *dependents = outside_dependents(relid);
+	StringInfoData detail;
+	ListCell   *cell;
+
+	if (dependents == NIL)
+		return;
+	initStringInfo(&detail);
+	foreach(cell, dependents)
+		appendStringInfo(&detail, "%s%s depends on it.", detail.len > 0 ? "\n" : "", (char *) lfirst(cell));
+	detail.data[0] = pg_toupper((unsigned char) detail.data[0]);
+	ereport(ERROR,
+			(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+			 errmsg("cannot %s \"%s\" because other objects depend on it", problem, get_rel_name(relid)),
+			 errdetail_internal("%s", detail.data),
+			 errhint("%s", hint)));
+}
+
+static void
+check_inheritance(Oid relid)
+{
+	refuse_first(relid, SqlStrings("SELECT inhparent::regclass::text FROM pg_inherits WHERE inhrelid = %u", relid),
+				 "it inherits from table \"%s\"", "Use ALTER TABLE ... NO INHERIT first.");
+	refuse_first(relid, SqlStrings("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %u", relid),
+				 "table \"%s\" inherits from it", "Use ALTER TABLE ... NO INHERIT on the child first.");
+	refuse_first(relid, SqlStrings("SELECT reloftype::regtype::text FROM pg_class WHERE oid = %u AND reloftype <> 0", relid),
+				 "it is a table of type %s", "Use ALTER TABLE ... NOT OF first.");
+}
+
+static void
+check_constraints(Oid relid)
+{
+	refuse_first(relid, SqlStrings("SELECT conname FROM pg_constraint WHERE conrelid = %u AND contype IN ('f', 'n') AND NOT convalidated", relid),
+				 "constraint \"%s\" is not validated", "Use ALTER TABLE ... VALIDATE CONSTRAINT first, or drop it.");
+	refuse_first(relid, SqlStrings("SELECT conname FROM pg_constraint WHERE conrelid = %u AND contype IN ('c', 'n') AND connoinherit", relid),
+				 "constraint \"%s\" is marked NO INHERIT, which partitioned tables don't allow", "Drop it and add it again without NO INHERIT.");
+#if PG_VERSION_NUM < 170000
+	refuse_first(relid, SqlStrings("SELECT conname FROM pg_constraint WHERE conrelid = %u AND contype = 'x'", relid),
+				 "constraint \"%s\" is an exclusion constraint, which partitioned tables have from PostgreSQL 17 on", "Drop it first.");
+#endif
+	refuse_first(relid, SqlStrings("SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = %u AND NOT indisvalid", relid),
+				 "index \"%s\" is invalid", "Use REINDEX, or drop the index, first.");
+}
+
+void
+ConversionCheckTable(Oid relid)
+{
+	ConversionCheckDependents(relid, "make a container of",
+							  "Drop them, or what makes them depend on it, and create them again afterwards: the container keeps the name. A container can't be the target of foreign keys.");
+	check_inheritance(relid);
+	check_constraints(relid);
+	refuse_first(relid, SqlStrings("SELECT rulename FROM pg_rewrite WHERE ev_class = %u", relid),
+				 "it has the rule \"%s\"", "Drop the rule first; a trigger can often do the same.");
+	refuse_first(relid, SqlStrings("SELECT tgname FROM pg_trigger WHERE tgrelid = %u AND NOT tgisinternal AND tgtype & 1 = 1"
+								   " AND (tgoldtable IS NOT NULL OR tgnewtable IS NOT NULL)", relid),
+				 "row trigger \"%s\" has transition tables, which partitioned tables don't allow", "Make it a statement trigger, or drop it first.");
+	refuse_first(relid, SqlStrings("SELECT extname FROM pg_depend JOIN pg_extension e ON refobjid = e.oid"
+								   " WHERE classid = 'pg_class'::regclass AND objid = %u AND deptype = 'e'", relid),
+				 "it belongs to extension \"%s\"", "Make a table of your own.");
+	refuse_first(relid, SqlStrings("SELECT provider FROM pg_seclabel WHERE classoid = 'pg_class'::regclass AND objoid = %u", relid),
+				 "it has a security label of provider \"%s\"", "Remove the label first.");
+}
+
+/* Refuse key columns that can't be hashed as keys. */
+static void
+check_key_column(Oid relid, const char *path, Form_pg_attribute att)
+{
+	if (ComponentTypeName(att->atttypid) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("partition key path \"%s\": column \"%s\" is of type %s, which can't be a partition key",
+						path, NameStr(att->attname), format_type_be(att->atttypid)),
+				 errhint("%s", ComponentTypeHint(att->atttypid))));
+	if (att->attgenerated != '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("partition key path \"%s\": column \"%s\" is a generated column",
+						path, NameStr(att->attname)),
+				 errdetail("PostgreSQL computes it after it has chosen the partition."),
+				 errhint("Make it an ordinary column that the application fills: ALTER TABLE %s ALTER COLUMN %s DROP EXPRESSION",
+						 QualifiedName(relid), quote_identifier(NameStr(att->attname)))));
+	if (OidIsValid(att->attcollation) && !get_collation_isdeterministic(att->attcollation))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("partition key path \"%s\": column \"%s\" has the nondeterministic collation \"%s\"",
+						path, NameStr(att->attname), get_collation_name(att->attcollation)),
+				 errdetail("Under it different strings are equal, but have different places in the hash space."),
+				 errhint("Use ALTER TABLE %s ALTER COLUMN %s TYPE %s COLLATE \"C\"",
+						 QualifiedName(relid), quote_identifier(NameStr(att->attname)),
+						 format_type_with_typemod(att->atttypid, att->atttypmod))));
+}
+
+/* Behind the opening parenthesis of an index's columns put the key columns it lacks. */
+static char *
+with_columns(const char *definition, const char *before, const char *columns)
+{
+	const char *at = strstr(definition, before);
+
+	if (at == NULL)
+		return NULL;
+	at += strlen(before);
+	return psprintf("%.*s%s, %s", (int) (at - definition), definition, columns, at);
+}
+
+/* The statement that gives a unique constraint or index the key columns it lacks. */
+static char *
+fix_unique(Oid indexid, Oid constraint, Oid relid, const char *missing)
+{
+	if (OidIsValid(constraint))
+	{
+		char	   *command = pg_get_constraintdef_command(constraint);
+		char	   *name = pstrdup(quote_identifier(get_constraint_name(constraint)));
+		char	   *add = psprintf("ADD CONSTRAINT %s ", name);
+		char	   *definition = strstr(command, add);
+		char	   *fixed = definition ? with_columns(definition + strlen(add), "(", missing) : NULL;
+
+		if (fixed)
+			return psprintf("ALTER TABLE %s DROP CONSTRAINT %s, %s%s", QualifiedName(relid), name, add, fixed);
+	}
+	else
+	{
+		char	   *fixed = with_columns(pg_get_indexdef_string(indexid), " USING btree (", missing);
+
+		if (fixed)
+			return psprintf("DROP INDEX %s; %s", QualifiedName(indexid), fixed);
+	}
+	return psprintf("Drop it, and create it again with the columns %s in front.", missing);
+}
+
+/*
+ * Every unique index needs all key columns, those of levels not divided yet
+ * included, or a later split could not keep it.
+ */
+static void
+check_unique_index(const Container *container, Oid indexid)
+{
+	Oid			constraint = get_index_constraint(indexid);
+	List	   *columns = SqlStrings("SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid"
+									 " AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]) WHERE i.indexrelid = %u", indexid);
+	StringInfoData missing;
+
+	initStringInfo(&missing);
+	for (int i = 0; i < container->levels; i++)
+	{
+		ListCell   *cell;
+		bool		found = false;
+
+		foreach(cell, columns)
+			found |= strcmp(lfirst(cell), container->columns[i]) == 0;
+		if (!found)
+			appendStringInfo(&missing, "%s%s", missing.len > 0 ? ", " : "", quote_identifier(container->columns[i]));
+	}
+	if (missing.len > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot make table \"%s\" a container because unique %s \"%s\" lacks key column %s",
+						get_rel_name(container->relid), OidIsValid(constraint) ? "constraint" : "index",
+						get_rel_name(indexid), missing.data),
+				 errdetail("PostgreSQL keeps values unique within a partition, so a unique key has to include the partition key. As in Cosmos DB, an id is then unique within its logical partition."),
+				 errhint("%s", fix_unique(indexid, constraint, container->relid, missing.data))));
+}
+
+/* Report rows without a key value before anything is copied. */
+static void
+check_nulls(const Container *container, int level)
+{
+	const char *column = quote_identifier(container->columns[level]);
+	int64		count = SqlCount("SELECT count(*) FROM ONLY %s WHERE %s IS NULL", QualifiedName(container->relid), column);
+
+	if (count > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NOT_NULL_VIOLATION),
+				 errmsg("column \"%s\" of table \"%s\" is null in " INT64_FORMAT " rows",
+						container->columns[level], get_rel_name(container->relid), count),
+				 errdetail("Every row of a container has a value for each partition key path."),
+				 errhint("Fill it, for example UPDATE %s SET %s = ... WHERE %s IS NULL",
+						 QualifiedName(container->relid), column, column)));
+}
+
+void
+ConversionCheckKey(const Container *container)
+{
+	Relation	rel = table_open(container->relid, NoLock);
+	ListCell   *cell;
+	List	   *indexes;
+
+	for (int i = 0; i < container->levels; i++)
+	{
+		AttrNumber	attnum = get_attnum(container->relid, container->columns[i]);
+
+		check_key_column(container->relid, container->paths[i], TupleDescAttr(RelationGetDescr(rel), attnum - 1));
+	}
+	indexes = SqlOids("SELECT indexrelid FROM pg_index WHERE indrelid = %u AND indisunique ORDER BY 1", container->relid);
+	foreach(cell, indexes)
+		check_unique_index(container, lfirst_oid(cell));
+	if (rel->rd_rel->relkind == RELKIND_RELATION)
+		for (int i = 0; i < container->levels; i++)
+			if (!TupleDescAttr(RelationGetDescr(rel), get_attnum(container->relid, container->columns[i]) - 1)->attnotnull)
+				check_nulls(container, i);
+	table_close(rel, NoLock);
+}
+
+/* ----- carrying things over ----- */
+
+void
+ConversionConstrainKey(const Container *container)
+{
+	char	   *table = QualifiedName(container->relid);
+	StringInfoData checked;
+
+	initStringInfo(&checked);
+	for (int i = 0; i < container->levels; i++)
+	{
+		const char *column = quote_identifier(container->columns[i]);
+		Oid			typid = getBaseType(get_atttype(container->relid, get_attnum(container->relid, container->columns[i])));
+
+		SqlExecute("ALTER TABLE %s ALTER COLUMN %s SET NOT NULL", table, column);
+		if (typid == TEXTOID || typid == VARCHAROID || typid == JSONBOID)
+			appendStringInfo(&checked, "%s%s", checked.len > 0 ? ", " : "", column);
+	}
+	/* A copy of a container by LIKE may bring one along, on other columns. */
+	if (OidIsValid(get_relation_constraint_oid(container->relid, CHECK_NAME, true)))
+		SqlExecute("ALTER TABLE %s DROP CONSTRAINT %s", table, CHECK_NAME);
+	if (checked.len > 0)
+		SqlExecute("ALTER TABLE %s ADD CONSTRAINT %s CHECK (partitionkey.valid_key(%s))",
+				   table, CHECK_NAME, checked.data);
+}
+
+/* What a table has that is made anew once the new table has its name, in that order. */
+typedef struct Belongings
+{
+	List	   *sequences;		/* names of identity sequences */
+	List	   *constraints;	/* checks that are not validated; indexes and keys */
+	List	   *rest;			/* what may refer to those */
+} Belongings;
+
+static List *
+constraint_commands(Oid relid, const char *condition)
+{
+	List	   *commands = NIL;
+	List	   *oids = SqlOids("SELECT oid FROM pg_constraint WHERE conrelid = %u AND conparentid = 0 AND %s"
+							   " ORDER BY contype <> 'p', oid", relid, condition);
+	ListCell   *cell;
+
+	foreach(cell, oids)
+		commands = lappend(commands, pg_get_constraintdef_command(lfirst_oid(cell)));
+	return commands;
+}
+
+static List *
+index_commands(Oid relid)
+{
+	List	   *commands = NIL;
+	List	   *oids = SqlOids("SELECT indexrelid FROM pg_index i WHERE indrelid = %u AND NOT EXISTS"
+							   " (SELECT FROM pg_constraint WHERE conindid = i.indexrelid AND contype IN ('p', 'u', 'x')) ORDER BY 1", relid);
+	ListCell   *cell;
+
+	foreach(cell, oids)
+		commands = lappend(commands, pg_get_indexdef_string(lfirst_oid(cell)));
+	return commands;
+}
+
+static List *
+index_option_commands(Oid relid)
+{
+	return SqlStrings("SELECT format('ALTER INDEX %%I.%%I ALTER COLUMN %%s SET STATISTICS %%s', n.nspname, c.relname, a.attnum, a.attstattarget)"
+					  " FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
+					  " JOIN pg_attribute a ON a.attrelid = c.oid WHERE i.indrelid = %u AND a.attstattarget >= 0", relid);
+}
+
+static List *
+statistics_commands(Oid relid)
+{
+	List	   *commands = SqlStrings("SELECT pg_get_statisticsobjdef(oid) FROM pg_statistic_ext WHERE stxrelid = %u ORDER BY oid", relid);
+
+	commands = list_concat(commands,
+						   SqlStrings("SELECT format('ALTER STATISTICS %%I.%%I SET STATISTICS %%s', n.nspname, stxname, stxstattarget)"
+									  " FROM pg_statistic_ext JOIN pg_namespace n ON n.oid = stxnamespace WHERE stxrelid = %u AND stxstattarget >= 0", relid));
+	return list_concat(commands,
+					   SqlStrings("SELECT format('ALTER STATISTICS %%I.%%I OWNER TO %%I', n.nspname, stxname, pg_get_userbyid(stxowner))"
+								  " FROM pg_statistic_ext JOIN pg_namespace n ON n.oid = stxnamespace"
+								  " WHERE stxrelid = %u AND stxowner <> (SELECT oid FROM pg_roles WHERE rolname = current_user)", relid));
+}
+
+static List *
+trigger_commands(Oid relid, const char *table)
+{
+	List	   *commands = SqlStrings("SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = %u AND NOT tgisinternal ORDER BY oid", relid);
+
+	return list_concat(commands,
+					   SqlStrings("SELECT format('ALTER TABLE %%s %%s TRIGGER %%I', %s,"
+								  " CASE tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, tgname)"
+								  " FROM pg_trigger WHERE tgrelid = %u AND NOT tgisinternal AND tgenabled <> 'O'",
+								  quote_literal_cstr(table), relid));
+}
+
+static List *
+policy_commands(Oid relid, const char *table)
+{
+	List	   *commands = SqlStrings("SELECT format('CREATE POLICY %%I ON %%s AS %%s FOR %%s TO %%s', polname, %s,"
+									  " CASE WHEN polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,"
+									  " CASE polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE' ELSE 'ALL' END,"
+									  " (SELECT string_agg(CASE r WHEN 0 THEN 'public' ELSE quote_ident(pg_get_userbyid(r)) END, ', ') FROM unnest(polroles) r))"
+									  " || coalesce(' USING (' || pg_get_expr(polqual, polrelid) || ')', '')"
+									  " || coalesce(' WITH CHECK (' || pg_get_expr(polwithcheck, polrelid) || ')', '')"
+									  " FROM pg_policy WHERE polrelid = %u ORDER BY oid", quote_literal_cstr(table), relid);
+
+	return list_concat(commands,
+					   SqlStrings("SELECT format('ALTER TABLE %%s %%s ROW LEVEL SECURITY', %s, word) FROM pg_class,"
+								  " (VALUES ('ENABLE'), ('FORCE')) w(word)"
+								  " WHERE oid = %u AND CASE word WHEN 'ENABLE' THEN relrowsecurity ELSE relforcerowsecurity END",
+								  quote_literal_cstr(table), relid));
+}
+
+static List *
+comment_commands(Oid relid, const char *table)
+{
+	return SqlStrings("SELECT format(what || ' IS %%L', VARIADIC names || description) FROM pg_description d JOIN ("
+					  " SELECT 'pg_class'::regclass::oid AS classoid, %u::oid AS objoid, 0 AS objsubid, 'COMMENT ON TABLE %%s' AS what, ARRAY[%s] AS names"
+					  " UNION ALL SELECT 'pg_class'::regclass, attrelid, attnum, 'COMMENT ON COLUMN %%s.%%I', ARRAY[%s, attname]"
+					  "  FROM pg_attribute WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped"
+					  " UNION ALL SELECT 'pg_constraint'::regclass, oid, 0, 'COMMENT ON CONSTRAINT %%I ON %%s', ARRAY[conname, %s] FROM pg_constraint WHERE conrelid = %u"
+					  " UNION ALL SELECT 'pg_trigger'::regclass, oid, 0, 'COMMENT ON TRIGGER %%I ON %%s', ARRAY[tgname, %s] FROM pg_trigger WHERE tgrelid = %u"
+					  " UNION ALL SELECT 'pg_policy'::regclass, oid, 0, 'COMMENT ON POLICY %%I ON %%s', ARRAY[polname, %s] FROM pg_policy WHERE polrelid = %u"
+					  " UNION ALL SELECT 'pg_class'::regclass, indexrelid, 0, 'COMMENT ON INDEX %%s', ARRAY[indexrelid::regclass::text] FROM pg_index WHERE indrelid = %u"
+					  " UNION ALL SELECT 'pg_statistic_ext'::regclass, s.oid, 0, 'COMMENT ON STATISTICS %%I.%%I', ARRAY[n.nspname, stxname]"
+					  "  FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = stxnamespace WHERE stxrelid = %u"
+					  ") o USING (classoid, objoid, objsubid)",
+					  relid, quote_literal_cstr(table), quote_literal_cstr(table), relid,
+					  quote_literal_cstr(table), relid, quote_literal_cstr(table), relid,
+					  quote_literal_cstr(table), relid, relid, relid);
+}
+
+static void
+collect_belongings(Belongings *b, Oid relid, const char *table)
+{
+	b->sequences = SqlStrings("SELECT s.relname FROM pg_depend d JOIN pg_class s ON s.oid = d.objid"
+							  " WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = %u"
+							  " AND d.deptype = 'i' AND s.relkind = 'S' ORDER BY d.refobjsubid", relid);
+	b->constraints = constraint_commands(relid, "contype = 'c' AND NOT convalidated");
+	b->constraints = list_concat(b->constraints, constraint_commands(relid, "contype IN ('p', 'u', 'x')"));
+	b->constraints = list_concat(b->constraints, index_commands(relid));
+	b->rest = list_concat(index_option_commands(relid), statistics_commands(relid));
+	b->rest = list_concat(b->rest, constraint_commands(relid, "contype = 'f'"));
+	b->rest = list_concat(b->rest, trigger_commands(relid, table));
+	b->rest = list_concat(b->rest, policy_commands(relid, table));
+	b->rest = list_concat(b->rest, comment_commands(relid, table));
+}
+
+/* The clauses that leaves take over from the table: access method and storage parameters. */
+static char *
+leaf_clauses(Relation rel)
+{
+	List	   *options = SqlStrings("SELECT ' WITH (' || string_agg(format('%%s%%I=%%L', prefix, option_name, option_value), ', ') || ')'"
+									 " FROM (SELECT '' AS prefix, reloptions FROM pg_class WHERE oid = %u"
+									 "  UNION ALL SELECT 'toast.', reloptions FROM pg_class WHERE oid = %u) c,"
+									 " pg_options_to_table(c.reloptions)",
+									 RelationGetRelid(rel), rel->rd_rel->reltoastrelid);
+
+	return psprintf("USING %s%s", quote_identifier(get_am_name(rel->rd_rel->relam)),
+					options != NIL ? (char *) linitial(options) : "");
+}
+
+/* Make the new root without rows, under a name of its own, with the columns of the table. */
+static Oid
+create_root(Relation rel, const Container *container)
+{
+	Oid			namespace = RelationGetNamespace(rel);
+	char	   *name = ChooseRelationName(RelationGetRelationName(rel), NULL, "container", namespace, false);
+	char	   *root = quote_qualified_identifier(get_namespace_name(namespace), name);
+	Oid			tablespace = rel->rd_rel->reltablespace;
+	Oid			typid = get_atttype(container->relid, get_attnum(container->relid, container->columns[0]));
+
+	SqlExecute("CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING COMMENTS EXCLUDING CONSTRAINTS EXCLUDING INDEXES EXCLUDING STATISTICS)"
+			   " PARTITION BY HASH (%s %s)%s",
+			   root, QualifiedName(container->relid), quote_identifier(container->columns[0]),
+			   LayoutOperatorClass(container, typid),
+			   OidIsValid(tablespace) ? psprintf(" TABLESPACE %s", quote_identifier(get_tablespace_name(tablespace))) : "");
+	if (rel->rd_rel->relowner != GetUserId())
+		SqlExecute("ALTER TABLE %s OWNER TO %s", root, quote_identifier(GetUserNameFromId(rel->rd_rel->relowner, false)));
+	return get_relname_relid(name, namespace);
+}
+
+/*
+ * Copy the rows, as the table's owner and under the session's search_path: the
+ * statement itself names everything in full, and expressions of the table see
+ * what they would see on any INSERT.
+ */
+static void
+copy_rows(Relation rel, Oid root, int nestlevel)
+{
+	char	   *columns = linitial(SqlStrings("SELECT coalesce(string_agg(quote_ident(attname), ', ' ORDER BY attnum), '') FROM pg_attribute"
+											  " WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND attgenerated = ''", RelationGetRelid(rel)));
+	Oid			user;
+	int			context;
+
+	/* Row security that is forced on the owner must not hide rows here. */
+	if (rel->rd_rel->relforcerowsecurity)
+		SqlExecute("ALTER TABLE %s NO FORCE ROW LEVEL SECURITY", QualifiedName(RelationGetRelid(rel)));
+
+	SqlEnd(nestlevel);
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(rel->rd_rel->relowner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	SqlExecute("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s",
+			   QualifiedName(root), columns, columns, QualifiedName(RelationGetRelid(rel)));
+	SetUserIdAndSecContext(user, context);
+}
+
+/* What is told column by column, while both tables exist; leaves don't inherit it. */
+static void
+carry_columns(Oid relid, Oid root)
+{
+	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ALTER COLUMN %%I SET STATISTICS %%s', %s, attname, attstattarget)"
+							 " FROM pg_attribute WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND attstattarget >= 0",
+							 quote_literal_cstr(QualifiedName(root)), relid));
+	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ALTER COLUMN %%I SET (%%s)', t.relid, attname, array_to_string(attoptions, ', '))"
+							 " FROM pg_attribute, pg_partition_tree(%u) t WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND attoptions IS NOT NULL",
+							 root, relid));
+}
+
+/* Sequences: a serial's moves to the new column, an identity's was made anew and goes on where it was. */
+static void
+carry_sequences(Oid relid, Oid root)
+{
+	char	   *table = QualifiedName(relid);
+	char	   *root_name = QualifiedName(root);
+	List	   *pairs;
+	ListCell   *cell;
+
+	SqlExecuteAll(SqlStrings("SELECT format('ALTER SEQUENCE %%s OWNED BY %%s.%%I', d.objid::regclass, %s, a.attname)"
+							 " FROM pg_depend d JOIN pg_class s ON s.oid = d.objid JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid"
+							 " WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = %u AND d.deptype = 'a' AND s.relkind = 'S'",
+							 quote_literal_cstr(root_name), relid));
+
+	pairs = SqlOids("SELECT unnest(ARRAY[pg_get_serial_sequence(%s, attname)::regclass, pg_get_serial_sequence(%s, attname)::regclass])"
+					" FROM pg_attribute WHERE attrelid = %u AND attidentity <> '' AND NOT attisdropped ORDER BY attnum",
+					quote_literal_cstr(table), quote_literal_cstr(root_name), relid);
+	for (cell = list_head(pairs); cell != NULL; cell = lnext(pairs, lnext(pairs, cell)))
+	{
+		Oid			from = lfirst_oid(cell);
+		Oid			to = lfirst_oid(lnext(pairs, cell));
+
+		SqlExecute("SELECT setval(%u, last_value, is_called) FROM %s", to, QualifiedName(from));
+		SqlExecuteAll(SqlStrings("SELECT format('COMMENT ON SEQUENCE %%s IS %%L', %s, obj_description(%u, 'pg_class')) WHERE obj_description(%u, 'pg_class') IS NOT NULL",
+								 quote_literal_cstr(QualifiedName(to)), from, from));
+		PrivilegesCopy(from, to);
+	}
+}
+
+/* Give the identity sequences the names that the dropped table's had. */
+static void
+rename_sequences(Oid root, List *names)
+{
+	List	   *sequences = SqlOids("SELECT pg_get_serial_sequence(%s, attname)::regclass FROM pg_attribute"
+									" WHERE attrelid = %u AND attidentity <> '' AND NOT attisdropped ORDER BY attnum",
+									quote_literal_cstr(QualifiedName(root)), root);
+	ListCell   *sequence;
+	ListCell   *name;
+
+	forboth(sequence, sequences, name, names)
+	{
+		if (strcmp(get_rel_name(lfirst_oid(sequence)), lfirst(name)) != 0)
+			SqlExecute("ALTER SEQUENCE %s RENAME TO %s", QualifiedName(lfirst_oid(sequence)),
+					   quote_identifier(lfirst(name)));
+	}
+}
+
+/* Replica identity and clustering are told of each table by itself, by the index they use there. */
+static void
+carry_index_marks(Oid root, char identity, const char *identity_index, const char *clustered_index)
+{
+	if (identity == REPLICA_IDENTITY_FULL || identity == REPLICA_IDENTITY_NOTHING)
+		SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s REPLICA IDENTITY %s', relid) FROM pg_partition_tree(%u)",
+								 identity == REPLICA_IDENTITY_FULL ? "FULL" : "NOTHING", root));
+	if (identity_index != NULL)
+		SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s REPLICA IDENTITY USING INDEX %%I', i.indrelid::regclass, c.relname)"
+								 " FROM pg_partition_tree(%s) t JOIN pg_index i ON i.indexrelid = t.relid JOIN pg_class c ON c.oid = t.relid",
+								 quote_literal_cstr(identity_index)));
+	if (clustered_index != NULL)
+		SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s CLUSTER ON %%I', i.indrelid::regclass, c.relname)"
+								 " FROM pg_partition_tree(%s) t JOIN pg_index i ON i.indexrelid = t.relid JOIN pg_class c ON c.oid = t.relid WHERE t.isleaf",
+								 quote_literal_cstr(clustered_index)));
+}
+
+/* The qualified name of the table's index with this mark, or NULL. */
+static char *
+marked_index(Oid relid, const char *mark)
+{
+	List	   *oids = SqlOids("SELECT indexrelid FROM pg_index WHERE indrelid = %u AND %s", relid, mark);
+
+	return oids == NIL ? NULL : QualifiedName(linitial_oid(oids));
+}
+
+void
+ConvertTable(Container *container, const Layout *layout)
+{
+	Oid			relid = container->relid;
+	Relation	rel = table_open(relid, NoLock);
+	char	   *table = QualifiedName(relid);
+	char	   *name = pstrdup(RelationGetRelationName(rel));
+	const char *persistence = rel->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED ? "UNLOGGED" : "";
+	char		identity = rel->rd_rel->relreplident;
+	int			nestlevel = SqlBegin();
+	char	   *clauses = leaf_clauses(rel);
+	char	   *identity_index = marked_index(relid, "indisreplident");
+	char	   *clustered_index = marked_index(relid, "indisclustered");
+	Belongings	belongings;
+	Oid			root;
+	bool		filled;
+
+	(void) set_config_option("default_tablespace", "", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	collect_belongings(&belongings, relid, table);
+	root = create_root(rel, container);
+	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ADD CONSTRAINT %%I %%s', %s, conname, pg_get_constraintdef(oid))"
+							 " FROM pg_constraint WHERE conrelid = %u AND contype = 'c' AND convalidated ORDER BY oid",
+							 quote_literal_cstr(QualifiedName(root)), relid));
+
+	container->relid = root;
+	ConversionConstrainKey(container);
+	PrivilegesReset(root);
+	/* The partitions are named after the table, which still has its name. */
+	LayoutCreate(container, name, layout, persistence, clauses);
+
+	copy_rows(rel, root, nestlevel);
+	filled = SPI_processed > 0;
+	nestlevel = SqlBegin();
+	carry_columns(relid, root);
+	carry_sequences(relid, root);
+	PrivilegesCopy(relid, root);
+	table_close(rel, NoLock);
+
+	SqlExecute("DROP TABLE %s", table);
+	SqlExecute("ALTER TABLE %s RENAME TO %s", QualifiedName(root), quote_identifier(name));
+	rename_sequences(root, belongings.sequences);
+	SqlExecuteAll(belongings.constraints);
+	carry_index_marks(root, identity, identity_index, clustered_index);
+	SqlExecuteAll(belongings.rest);
+	if (filled)
+		SqlExecute("ANALYZE %s", table);
+	SqlEnd(nestlevel);
+}

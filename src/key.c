@@ -1,0 +1,125 @@
+/*
+ * key.c
+ *		Reading a partition key written as a JSON array.
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "compat.h"
+#include "key.h"
+
+/* Cosmos DB's limit on a partition key value, in bytes. */
+#define MAX_VALUE_BYTES		2048
+
+const char *
+KeyValueKind(const JsonbValue *value)
+{
+	switch (value->type)
+	{
+		case jbvNull:
+			return "null";
+		case jbvBool:
+			return "a boolean";
+		case jbvNumeric:
+			return "a number";
+		case jbvString:
+			return "a string";
+		default:
+			if (JsonContainerIsArray(value->val.binary.data))
+				return "an array";
+			return JsonContainerSize(value->val.binary.data) == 0 ? "undefined" : "an object";
+	}
+}
+
+void
+KeyFromJsonb(Key *key, Jsonb *json)
+{
+	Component	ignored;
+
+	if (!JB_ROOT_IS_ARRAY(json) || JB_ROOT_IS_SCALAR(json))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a partition key must be a JSON array with one value per level"),
+				 errhint("Write for example '[\"tenant-1\",\"user-1\"]'.")));
+	if (JB_ROOT_COUNT(json) > MAX_LEVELS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("partition key has %u components", JB_ROOT_COUNT(json)),
+				 errdetail("A partition key has at most %d.", MAX_LEVELS)));
+
+	key->levels = JB_ROOT_COUNT(json);
+	for (int i = 0; i < key->levels; i++)
+	{
+		key->values[i] = *getIthJsonbValueFromContainer(&json->root, i);
+		if (!ComponentSetJsonbValue(&ignored, &key->values[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("component %d of the partition key is %s", i + 1,
+							KeyValueKind(&key->values[i])),
+					 errhint("A component is a JSON string, number, boolean or null, or {} for undefined.")));
+	}
+}
+
+/*
+ * The size of a string in UTF-8 or in UTF-16, whichever is less.  Public
+ * sources don't say in which of the two Cosmos DB counts, so a value is too
+ * long only if it is in both.
+ */
+static size_t
+string_size(const Component *c)
+{
+	size_t		utf16 = 0;
+
+	for (size_t at = 0; at < c->len;)
+	{
+		int			bytes = pg_utf_mblen((const unsigned char *) c->data + at);
+
+		utf16 += bytes == 4 ? 4 : 2;
+		at += bytes;
+	}
+	return Min(c->len, utf16);
+}
+
+static void
+check_value(int n, Oid typid, Datum value)
+{
+	Component	c;
+	Oid			basetype = getBaseType(typid);
+
+	/* The short strings that nearly all keys are need no closer look. */
+	if (basetype != JSONBOID && toast_raw_datum_size(value) - VARHDRSZ <= MAX_VALUE_BYTES)
+		return;
+	if (!ComponentSetDatum(&c, basetype, value))
+		ereport(ERROR,
+				(errcode(ERRCODE_CHECK_VIOLATION),
+				 errmsg("component %d of the partition key is a JSON object or array", n + 1),
+				 errhint("A key column holds a JSON string, number, boolean or null, or {} for undefined.")));
+	if (c.type == COMPONENT_STRING && string_size(&c) > MAX_VALUE_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_STRING_DATA_RIGHT_TRUNCATION),
+				 errmsg("component %d of the partition key is %zu bytes long, which is over the limit of %d bytes",
+						n + 1, string_size(&c), MAX_VALUE_BYTES),
+				 errhint("Use a shorter value as key, for example a digest of this one.")));
+}
+
+/*
+ * valid_key(VARIADIC "any") returns boolean
+ *
+ * The check constraint of containers with text or jsonb keys: true, or an
+ * error that says what is wrong with which component.
+ */
+PG_FUNCTION_INFO_V1(valid_key);
+Datum
+valid_key(PG_FUNCTION_ARGS)
+{
+	for (int i = 0; i < PG_NARGS(); i++)
+		if (!PG_ARGISNULL(i))
+			check_value(i, get_fn_expr_argtype(fcinfo->flinfo, i), PG_GETARG_DATUM(i));
+	PG_RETURN_BOOL(true);
+}

@@ -1,0 +1,26 @@
+/*
+ * key.h
+ *		A partition key, or a prefix of one, as the Cosmos SDKs write it: a JSON
+ *		array with one scalar per level, {} standing for undefined.
+ */
+#ifndef PARTITIONKEY_KEY_H
+#define PARTITIONKEY_KEY_H
+
+#include "component.h"
+
+typedef struct Key
+{
+	int			levels;			/* number of components */
+	JsonbValue	values[MAX_LEVELS]; /* scalars; jbvBinary is {} */
+} Key;
+
+/*
+ * Take a key apart.  Values point into the JSON.  Errors, all 22023: no array,
+ * more than MAX_LEVELS components, a component that is no scalar.
+ */
+extern void KeyFromJsonb(Key *key, Jsonb *json);
+
+/* What a component is, for messages: "a string", "null", "undefined" ... */
+extern const char *KeyValueKind(const JsonbValue *value);
+
+#endif							/* PARTITIONKEY_KEY_H */

@@ -1,0 +1,208 @@
+/*
+ * layout.c
+ *		How many partitions a new container has, and making them.
+ *
+ * Each partition is named after its place in the hash space: the lower bounds
+ * of its levels, in hex, as in logins_p4_c.  That is for people; no code reads
+ * the names.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_type.h"
+#include "access/twophase.h"
+#include "commands/defrem.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "compat.h"
+#include "layout.h"
+#include "privileges.h"
+#include "sql.h"
+
+#define WARN_LEAVES			256
+#define MAX_LEAVES			4096
+
+static const Layout default_layouts[MAX_LEVELS] = {
+	{1, {8}, 8},
+	{2, {4, 4}, 16},
+	{3, {4, 2, 2}, 16}
+};
+
+static void
+check_partitions(int partitions)
+{
+	if (partitions < 1 || (partitions & (partitions - 1)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of partitions %d is not a power of two", partitions),
+				 errdetail("Each partition is halved when it grows."),
+				 errhint("Use 1, 2, 4, 8, 16 and so on.")));
+	if (partitions > MAX_LEAVES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("number of partitions %d is over the limit of %d", partitions, MAX_LEAVES),
+				 errhint("A query of all partitions locks each of them, and the lock table of max_locks_per_transaction is too small for that; start with fewer and split them when they grow.")));
+}
+
+void
+LayoutFromDatum(Layout *layout, Datum partitions, bool isnull, int paths)
+{
+	ArrayType  *array;
+	int32	   *numbers;
+
+	if (isnull)
+	{
+		*layout = default_layouts[paths - 1];
+		return;
+	}
+
+	array = DatumGetArrayTypeP(partitions);
+	if (ARR_NDIM(array) != 1 || array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("partitions must be a one-dimensional array of numbers without nulls"),
+				 errhint("Write for example '{8}' or '{4,4}', or leave it out for the default.")));
+	layout->levels = ARR_DIMS(array)[0];
+	if (layout->levels > paths)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("partitions has %d numbers, but there are only %d partition key paths",
+						layout->levels, paths),
+				 errhint("Give at most one number for each path.")));
+
+	numbers = (int32 *) ARR_DATA_PTR(array);
+	layout->leaves = 1;
+	for (int i = 0; i < layout->levels; i++)
+	{
+		check_partitions(numbers[i]);
+		layout->partitions[i] = numbers[i];
+		layout->leaves *= numbers[i];
+		check_partitions(layout->leaves);
+	}
+	if (layout->leaves > WARN_LEAVES)
+		ereport(WARNING,
+				(errmsg("container will have %d leaf partitions", layout->leaves),
+				 errdetail("Each query without a key plans, locks and opens all of them, and each session keeps their descriptions in memory."),
+				 errhint("Start with at most %d and split partitions when they grow.", WARN_LEAVES)));
+}
+
+void
+LayoutCheckLocks(const Layout *layout, int relations)
+{
+	int64		sessions = MaxBackends + max_prepared_xacts;
+	int64		needed = (int64) layout->leaves * (relations + 1);
+	int64		capacity = max_locks_per_xact * sessions;
+
+	if (needed > capacity)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("making %d leaf partitions needs about " INT64_FORMAT " locks, but the server has room for " INT64_FORMAT,
+						layout->leaves, needed, capacity),
+				 errhint("Ask for fewer partitions, or set max_locks_per_transaction to at least " INT64_FORMAT " and restart the server.",
+						 needed / sessions + 1)));
+}
+
+static char *
+operator_class_name(const Container *container, Oid typid)
+{
+	return psprintf("%s_%s_ops", ComponentTypeName(typid), PositionHashName(container->hash));
+}
+
+char *
+LayoutOperatorClass(const Container *container, Oid typid)
+{
+	return quote_qualified_identifier("partitionkey", operator_class_name(container, typid));
+}
+
+Oid
+LayoutOperatorFamily(const Container *container, Oid typid)
+{
+	List	   *name = list_make2(makeString("partitionkey"),
+								  makeString(operator_class_name(container, typid)));
+
+	return get_opclass_family(get_opclass_oid(HASH_AM_OID, name, false));
+}
+
+typedef struct Making
+{
+	const Container *container;
+	const Layout *layout;
+	const char *persistence;
+	const char *clauses;
+	const char *name;
+	Oid			namespace;
+	Oid			owner;
+} Making;
+
+/* The n-th partition of a node in the order of the hash space: its bound's remainder. */
+static uint64
+remainder_of(int n, int partitions)
+{
+	return ReverseBits(n) >> (64 - pg_leftmost_one_pos32(partitions)) % 64;
+}
+
+/* The n-th partition's label: the first hex digits of its lowest position. */
+static char *
+label_of(int n, int partitions)
+{
+	int			bits = pg_leftmost_one_pos32(partitions);
+	int			digits = Max(1, (bits + 3) / 4);
+
+	return psprintf("%0*x", digits, n << (4 * digits - bits));
+}
+
+static void
+make_node(const Making *m, const char *parent, const char *label, int level)
+{
+	int			partitions = m->layout->partitions[level];
+	bool		leaf = level + 1 == m->layout->levels;
+
+	for (int i = 0; i < partitions; i++)
+	{
+		char	   *child_label = psprintf("%s%s%s", label, level == 0 ? "" : "_", label_of(i, partitions));
+		char	   *name = ChooseRelationName(m->name, NULL, child_label, m->namespace, false);
+		char	   *qualified = quote_qualified_identifier(get_namespace_name(m->namespace), name);
+		Oid			relid;
+
+		CHECK_FOR_INTERRUPTS();
+		if (leaf)
+			SqlExecute("CREATE %s TABLE %s PARTITION OF %s FOR VALUES WITH (MODULUS %d, REMAINDER %d) %s",
+					   m->persistence, qualified, parent, partitions,
+					   (int) remainder_of(i, partitions), m->clauses);
+		else
+		{
+			const char *column = m->container->columns[level + 1];
+			Oid			typid = get_atttype(m->container->relid, get_attnum(m->container->relid, column));
+
+			SqlExecute("CREATE TABLE %s PARTITION OF %s FOR VALUES WITH (MODULUS %d, REMAINDER %d) PARTITION BY HASH (%s %s)",
+					   qualified, parent, partitions, (int) remainder_of(i, partitions),
+					   quote_identifier(column), LayoutOperatorClass(m->container, typid));
+		}
+		relid = get_relname_relid(name, m->namespace);
+		if (m->owner != GetUserId())
+			SqlExecute("ALTER TABLE %s OWNER TO %s", qualified,
+					   quote_identifier(GetUserNameFromId(m->owner, false)));
+		PrivilegesReset(relid);
+		if (!leaf)
+			make_node(m, qualified, child_label, level + 1);
+	}
+}
+
+void
+LayoutCreate(const Container *container, const char *name, const Layout *layout,
+			 const char *persistence, const char *clauses)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(container->relid));
+	Making		m = {container, layout, persistence, clauses, name};
+
+	m.namespace = ((Form_pg_class) GETSTRUCT(tuple))->relnamespace;
+	m.owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	make_node(&m, QualifiedName(container->relid), "p", 0);
+}

@@ -1,0 +1,44 @@
+/*
+ * layout.h
+ *		How many partitions a new container has, and making them.
+ */
+#ifndef PARTITIONKEY_LAYOUT_H
+#define PARTITIONKEY_LAYOUT_H
+
+#include "registry.h"
+
+typedef struct Layout
+{
+	int			levels;			/* levels divided from the start */
+	int			partitions[MAX_LEVELS]; /* a power of two for each */
+	int			leaves;			/* their product */
+} Layout;
+
+/*
+ * The layout that an int[] asks for (NULL: the default for this number of
+ * paths).  Errors 22023; warns above 256 leaves.
+ */
+extern void LayoutFromDatum(Layout *layout, Datum partitions, bool isnull, int paths);
+
+/*
+ * Check that the lock table can hold the locks on the new tables, of which
+ * each leaf has "relations" (itself, TOAST table, indexes).  Error 53200.
+ */
+extern void LayoutCheckLocks(const Layout *layout, int relations);
+
+/* The operator class of a key column of a container, as "schema"."name". */
+extern char *LayoutOperatorClass(const Container *container, Oid typid);
+
+/* Its operator family, or InvalidOid if there is none for the type. */
+extern Oid	LayoutOperatorFamily(const Container *container, Oid typid);
+
+/*
+ * Make the partitions below the container's root, which has none, and name
+ * them after the given name.  Leaves are made with the given words before TABLE ("", "UNLOGGED") and clauses at the
+ * end (USING, WITH).  All have the root's owner and no privileges but his.
+ * Needs SPI.
+ */
+extern void LayoutCreate(const Container *container, const char *name, const Layout *layout,
+						 const char *persistence, const char *clauses);
+
+#endif							/* PARTITIONKEY_LAYOUT_H */

@@ -1,0 +1,31 @@
+/*
+ * path.h
+ *		Partition key paths: "/tenant_id", "/address/city".
+ */
+#ifndef PARTITIONKEY_PATH_H
+#define PARTITIONKEY_PATH_H
+
+#include "nodes/pg_list.h"
+#include "utils/rel.h"
+
+/*
+ * Take a path apart into the names of its segments (char *, palloc'd).
+ *
+ *		path    = 1*( "/" segment ) [ "/" ]
+ *		segment = name up to the next "/", blanks around it trimmed
+ *				| '"' text '"' | "'" text "'"
+ *
+ * A quoted text may hold slashes, blanks and the other quote; a quote after a
+ * backslash does not end it, and the backslash stays part of the name.  Errors
+ * are 42601 or 0A000 and say which of the rules was broken.
+ */
+extern List *PathSegments(const char *path);
+
+/*
+ * Find the column of a table that a path names: the column of exactly that
+ * name, else of the name folded as SQL folds an unquoted one.  Errors: 42703
+ * with the nearest name, 0A000 for a path with several segments.
+ */
+extern AttrNumber PathColumn(Relation rel, const char *path);
+
+#endif							/* PARTITIONKEY_PATH_H */

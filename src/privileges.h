@@ -1,0 +1,22 @@
+/*
+ * privileges.h
+ *		Privileges on tables that take another's place.
+ *
+ * Grants of several grantors can't be repeated by GRANT statements of one
+ * user, so access control lists are copied as they are.
+ */
+#ifndef PARTITIONKEY_PRIVILEGES_H
+#define PARTITIONKEY_PRIVILEGES_H
+
+#include "postgres.h"
+
+/* Give a relation and its columns the privileges of another with the same owner and columns. */
+extern void PrivilegesCopy(Oid from, Oid to);
+
+/*
+ * Leave a relation to its owner alone: default privileges of the schema must
+ * not open a partition past the row security of its container.
+ */
+extern void PrivilegesReset(Oid relid);
+
+#endif							/* PARTITIONKEY_PRIVILEGES_H */

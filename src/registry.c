@@ -1,0 +1,278 @@
+/*
+ * registry.c
+ *		Reading and writing the registry, and keeping it true.
+ *
+ * Users may only read the table; it is written from here, below SQL's
+ * privileges, after an ownership check by the caller.  Two event triggers of
+ * the extension keep it true: a dropped container is forgotten, a renamed key
+ * column is followed, and dropping a key column is refused (PostgreSQL itself
+ * refuses that only for levels that the tree uses).
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "commands/event_trigger.h"
+#include "fmgr.h"
+#include "nodes/parsenodes.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "registry.h"
+#include "sql.h"
+
+/* Columns of partitionkey.registry */
+#define Anum_registry_container		1
+#define Anum_registry_paths			2
+#define Anum_registry_columns		3
+#define Anum_registry_hash			4
+#define Anum_registry_definition	5
+#define Natts_registry				5
+
+/* Open the registry; NULL while the extension is being dropped. */
+static Relation
+open_registry(LOCKMODE lockmode)
+{
+	Oid			relid = get_relname_relid("registry", get_namespace_oid("partitionkey", true));
+
+	return OidIsValid(relid) ? table_open(relid, lockmode) : NULL;
+}
+
+/* Find a container's row; to be ended by the caller. */
+static HeapTuple
+find_row(Relation registry, Oid relid, SysScanDesc *scan)
+{
+	ScanKeyData key;
+
+	ScanKeyInit(&key, Anum_registry_container, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	*scan = systable_beginscan(registry, PrimaryKeyIndex(registry), true, NULL, 1, &key);
+	return systable_getnext(*scan);
+}
+
+/* Take the levels' strings out of a text[]; gives their number. */
+static int
+get_strings(HeapTuple row, TupleDesc desc, AttrNumber attnum, char **strings)
+{
+	bool		isnull;
+	ArrayType  *array = DatumGetArrayTypeP(heap_getattr(row, attnum, desc, &isnull));
+	Datum	   *elements;
+	int			n;
+
+	deconstruct_array_builtin(array, TEXTOID, &elements, NULL, &n);
+	if (n > MAX_LEVELS)
+		elog(ERROR, "registry row has %d levels", n);
+	for (int i = 0; i < n; i++)
+		strings[i] = TextDatumGetCString(elements[i]);
+	return n;
+}
+
+static Datum
+strings_datum(char *const *strings, int n)
+{
+	Datum		datums[MAX_LEVELS];
+
+	for (int i = 0; i < n; i++)
+		datums[i] = CStringGetTextDatum(strings[i]);
+	return PointerGetDatum(construct_array_builtin(datums, n, TEXTOID));
+}
+
+static Container *
+container_from_row(HeapTuple row, TupleDesc desc, Oid relid)
+{
+	Container  *container = palloc0(sizeof(Container));
+	bool		isnull;
+
+	container->relid = relid;
+	container->levels = get_strings(row, desc, Anum_registry_paths, container->paths);
+	if (get_strings(row, desc, Anum_registry_columns, container->columns) != container->levels)
+		elog(ERROR, "registry row of relation %u is damaged", relid);
+	container->hash = PositionHashFromName(TextDatumGetCString(heap_getattr(row, Anum_registry_hash, desc, &isnull)));
+	return container;
+}
+
+Container *
+ContainerLookup(Oid relid, bool missing_ok)
+{
+	Relation	registry = open_registry(AccessShareLock);
+	Container  *container = NULL;
+
+	if (registry != NULL)
+	{
+		SysScanDesc scan;
+		HeapTuple	row = find_row(registry, relid, &scan);
+
+		if (HeapTupleIsValid(row) && get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE)
+			container = container_from_row(row, RelationGetDescr(registry), relid);
+		systable_endscan(scan);
+		table_close(registry, AccessShareLock);
+	}
+	if (container == NULL && !missing_ok)
+	{
+		char	   *name = get_rel_name(relid);
+
+		if (name == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_TABLE),
+					 errmsg("relation with OID %u does not exist", relid)));
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a container", name),
+				 errhint("Make it one with partitionkey.create_container; the view partitionkey.containers lists them.")));
+	}
+	return container;
+}
+
+int
+ContainerLevel(const Container *container, const char *column)
+{
+	for (int i = 0; i < container->levels; i++)
+		if (strcmp(container->columns[i], column) == 0)
+			return i;
+	return -1;
+}
+
+void
+RegistryInsert(const Container *container)
+{
+	Relation	registry = open_registry(RowExclusiveLock);
+	Datum		values[Natts_registry] = {0};
+	bool		nulls[Natts_registry] = {false};
+
+	if (registry == NULL)
+		elog(ERROR, "table partitionkey.registry does not exist");
+	values[Anum_registry_container - 1] = ObjectIdGetDatum(container->relid);
+	values[Anum_registry_paths - 1] = strings_datum(container->paths, container->levels);
+	values[Anum_registry_columns - 1] = strings_datum(container->columns, container->levels);
+	values[Anum_registry_hash - 1] = CStringGetTextDatum(PositionHashName(container->hash));
+	nulls[Anum_registry_definition - 1] = true;
+	CatalogTupleInsert(registry, heap_form_tuple(RelationGetDescr(registry), values, nulls));
+	table_close(registry, RowExclusiveLock);
+}
+
+/* Forget a relation, if it is a container. */
+static void
+registry_delete(Relation registry, Oid relid)
+{
+	SysScanDesc scan;
+	HeapTuple	row = find_row(registry, relid, &scan);
+
+	if (HeapTupleIsValid(row))
+		CatalogTupleDelete(registry, &row->t_self);
+	systable_endscan(scan);
+}
+
+/* Follow the new name of a column, if it is a container's key column. */
+static void
+registry_rename_column(Oid relid, const char *from, const char *to)
+{
+	Relation	registry = open_registry(RowExclusiveLock);
+	SysScanDesc scan;
+	HeapTuple	row;
+
+	if (registry == NULL)
+		return;
+	row = find_row(registry, relid, &scan);
+	if (HeapTupleIsValid(row))
+	{
+		TupleDesc	desc = RelationGetDescr(registry);
+		Container  *container = container_from_row(row, desc, relid);
+		int			level = ContainerLevel(container, from);
+
+		if (level >= 0)
+		{
+			Datum		values[Natts_registry] = {0};
+			bool		nulls[Natts_registry] = {false};
+			bool		replace[Natts_registry] = {false};
+
+			container->columns[level] = pstrdup(to);
+			values[Anum_registry_columns - 1] = strings_datum(container->columns, container->levels);
+			replace[Anum_registry_columns - 1] = true;
+			CatalogTupleUpdate(registry, &row->t_self,
+							   heap_modify_tuple(row, desc, values, nulls, replace));
+		}
+	}
+	systable_endscan(scan);
+	table_close(registry, RowExclusiveLock);
+}
+
+/* Refuse to lose a key column of a container that stays. */
+static void
+check_dropped_column(Oid relid, const char *column)
+{
+	Container  *container = ContainerLookup(relid, true);
+	int			level = container ? ContainerLevel(container, column) : -1;
+
+	if (level >= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("cannot drop column \"%s\" because it is the partition key path \"%s\" of container \"%s\"",
+						column, container->paths[level], get_rel_name(relid)),
+				 errhint("The paths of a container can't be changed; make a new table with another key.")));
+}
+
+/* registry_on_drop() returns event_trigger, on sql_drop */
+PG_FUNCTION_INFO_V1(registry_on_drop);
+Datum
+registry_on_drop(PG_FUNCTION_ARGS)
+{
+	Relation	registry;
+	int			nestlevel;
+
+	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+		elog(ERROR, "not called by the event trigger manager");
+
+	registry = open_registry(RowExclusiveLock);
+	if (registry == NULL)
+		PG_RETURN_NULL();
+	nestlevel = SqlBegin();
+	SPI_connect();
+	SqlExecute("SELECT objid, objsubid <> 0, address_names[cardinality(address_names)]"
+			   " FROM pg_event_trigger_dropped_objects()"
+			   " WHERE classid = 'pg_class'::regclass AND object_type IN ('table', 'table column')");
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		HeapTuple	row = SPI_tuptable->vals[i];
+		TupleDesc	desc = SPI_tuptable->tupdesc;
+		bool		isnull;
+		Oid			relid = DatumGetObjectId(SPI_getbinval(row, desc, 1, &isnull));
+
+		if (DatumGetBool(SPI_getbinval(row, desc, 2, &isnull)))
+			check_dropped_column(relid, SPI_getvalue(row, desc, 3));
+		else
+			registry_delete(registry, relid);
+	}
+	SPI_finish();
+	SqlEnd(nestlevel);
+	table_close(registry, RowExclusiveLock);
+	PG_RETURN_NULL();
+}
+
+/* registry_on_rename() returns event_trigger, on ddl_command_end of ALTER TABLE */
+PG_FUNCTION_INFO_V1(registry_on_rename);
+Datum
+registry_on_rename(PG_FUNCTION_ARGS)
+{
+	RenameStmt *statement;
+
+	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+		elog(ERROR, "not called by the event trigger manager");
+
+	statement = (RenameStmt *) ((EventTriggerData *) fcinfo->context)->parsetree;
+	if (IsA(statement, RenameStmt) && statement->renameType == OBJECT_COLUMN)
+	{
+		Oid			relid = RangeVarGetRelid(statement->relation, NoLock, true);
+
+		if (OidIsValid(relid))
+			registry_rename_column(relid, statement->subname, statement->newname);
+	}
+	PG_RETURN_NULL();
+}

@@ -1,0 +1,37 @@
+/*
+ * registry.h
+ *		The facts of a container that PostgreSQL's catalogs don't hold.
+ *
+ * Kept in the extension's table partitionkey.registry, which pg_dump takes
+ * along.  Levels that the tree doesn't use yet are known only here.
+ */
+#ifndef PARTITIONKEY_REGISTRY_H
+#define PARTITIONKEY_REGISTRY_H
+
+#include "postgres.h"
+
+#include "component.h"
+#include "position.h"
+
+typedef struct Container
+{
+	Oid			relid;			/* the partitioned table */
+	PositionHash hash;
+	int			levels;			/* number of partition key paths */
+	char	   *paths[MAX_LEVELS];	/* as given */
+	char	   *columns[MAX_LEVELS];	/* the key column of each path */
+} Container;
+
+/*
+ * Read a container's facts, palloc'd.  NULL if the relation is none and
+ * missing_ok, else error 42809.
+ */
+extern Container *ContainerLookup(Oid relid, bool missing_ok);
+
+/* The level whose key column has this name, or -1. */
+extern int	ContainerLevel(const Container *container, const char *column);
+
+/* Enter a container.  The caller has checked that the user owns the table. */
+extern void RegistryInsert(const Container *container);
+
+#endif							/* PARTITIONKEY_REGISTRY_H */

@@ -1,0 +1,140 @@
+/*
+ * sql.c
+ *		Running SQL from C with a safe search_path.
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+
+#include "sql.h"
+
+int
+SqlBegin(void)
+{
+	int			nestlevel = NewGUCNestLevel();
+
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	return nestlevel;
+}
+
+void
+SqlEnd(int nestlevel)
+{
+	AtEOXact_GUC(true, nestlevel);
+}
+
+static void execute(const char *format, va_list args) pg_attribute_printf(1, 0);
+
+static void
+execute(const char *format, va_list args)
+{
+	StringInfoData sql;
+	int			result;
+
+	initStringInfo(&sql);
+	for (;;)
+	{
+		va_list		again;
+		int			needed;
+
+		va_copy(again, args);
+		needed = appendStringInfoVA(&sql, format, again);
+		va_end(again);
+		if (needed == 0)
+			break;
+		enlargeStringInfo(&sql, needed);
+	}
+	result = SPI_execute(sql.data, false, 0);
+	if (result < 0)
+		elog(ERROR, "SPI_execute failed: %s: %s", SPI_result_code_string(result), sql.data);
+	pfree(sql.data);
+}
+
+void
+SqlExecute(const char *format,...)
+{
+	va_list		args;
+
+	va_start(args, format);
+	execute(format, args);
+	va_end(args);
+}
+
+int64
+SqlCount(const char *format,...)
+{
+	va_list		args;
+	bool		isnull;
+	int64		count;
+
+	va_start(args, format);
+	execute(format, args);
+	va_end(args);
+	count = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	SPI_freetuptable(SPI_tuptable);
+	return count;
+}
+
+/* The rows of the last query, as a list in which NULLs are left out. */
+static List *
+first_column(bool oids)
+{
+	List	   *list = NIL;
+
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		HeapTuple	row = SPI_tuptable->vals[i];
+		bool		isnull;
+		Datum		value = SPI_getbinval(row, SPI_tuptable->tupdesc, 1, &isnull);
+
+		if (isnull)
+			continue;
+		if (oids)
+			list = lappend_oid(list, DatumGetObjectId(value));
+		else
+			list = lappend(list, SPI_getvalue(row, SPI_tuptable->tupdesc, 1));
+	}
+	SPI_freetuptable(SPI_tuptable);
+	return list;
+}
+
+List *
+SqlStrings(const char *format,...)
+{
+	va_list		args;
+
+	va_start(args, format);
+	execute(format, args);
+	va_end(args);
+	return first_column(false);
+}
+
+List *
+SqlOids(const char *format,...)
+{
+	va_list		args;
+
+	va_start(args, format);
+	execute(format, args);
+	va_end(args);
+	return first_column(true);
+}
+
+void
+SqlExecuteAll(List *commands)
+{
+	ListCell   *cell;
+
+	foreach(cell, commands)
+		SqlExecute("%s", (char *) lfirst(cell));
+}
+
+char *
+QualifiedName(Oid relid)
+{
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+									  get_rel_name(relid));
+}

@@ -1,0 +1,37 @@
+/*
+ * sql.h
+ *		Running SQL from C with a safe search_path.
+ */
+#ifndef PARTITIONKEY_SQL_H
+#define PARTITIONKEY_SQL_H
+
+#include "postgres.h"
+
+#include "executor/spi.h"
+#include "nodes/pg_list.h"
+#include "utils/rel.h"
+
+/*
+ * Set search_path to pg_catalog, pg_temp until SqlEnd is called with the
+ * result; a transaction abort ends it as well.
+ */
+extern int	SqlBegin(void);
+extern void SqlEnd(int nestlevel);
+
+/* Run a utility command, or one whose rows are not wanted.  Needs SPI. */
+extern void SqlExecute(const char *format,...) pg_attribute_printf(1, 2);
+
+/* Run a query that gives one bigint.  Needs SPI. */
+extern int64 SqlCount(const char *format,...) pg_attribute_printf(1, 2);
+
+/* Run a query and take the first column of its rows: text (char *) or OIDs.  Needs SPI. */
+extern List *SqlStrings(const char *format,...) pg_attribute_printf(1, 2);
+extern List *SqlOids(const char *format,...) pg_attribute_printf(1, 2);
+
+/* Run each command of a list. */
+extern void SqlExecuteAll(List *commands);
+
+/* "schema"."name", quoted where needed; palloc'd. */
+extern char *QualifiedName(Oid relid);
+
+#endif							/* PARTITIONKEY_SQL_H */

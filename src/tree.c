@@ -1,0 +1,419 @@
+/*
+ * tree.c
+ *		Walking and describing the partition tree; from a key to its leaves.
+ *
+ * The tree is always read from the catalogs, so whatever a user attaches or
+ * detaches by hand is seen.  Names of partitions carry no meaning.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "partitioning/partbounds.h"
+#include "partitioning/partdesc.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/partcache.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "compat.h"
+#include "key.h"
+#include "tree.h"
+
+typedef struct Walk
+{
+	const Container *container;
+	const uint64 *positions;	/* of the key looked for */
+	int			nlevels;		/* number of positions */
+	List	   *leaves;
+} Walk;
+
+/*
+ * The level that a node divides by, or -1 if it does not divide the way a
+ * container does (a user can attach any partitioned table).
+ */
+static int
+node_level(const Container *container, Relation node)
+{
+	PartitionKey key = RelationGetPartitionKey(node);
+	char	   *suffix = psprintf("_%s_ops", PositionHashName(container->hash));
+	HeapTuple	family;
+	Form_pg_opfamily form;
+	bool		ours;
+
+	if (key->strategy != PARTITION_STRATEGY_HASH || key->partnatts != 1 || key->partattrs[0] == 0)
+		return -1;
+	family = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(key->partopfamily[0]));
+	if (!HeapTupleIsValid(family))
+		return -1;
+	form = (Form_pg_opfamily) GETSTRUCT(family);
+	ours = form->opfnamespace == get_namespace_oid("partitionkey", true) &&
+		strlen(NameStr(form->opfname)) > strlen(suffix) &&
+		strcmp(NameStr(form->opfname) + strlen(NameStr(form->opfname)) - strlen(suffix), suffix) == 0;
+	ReleaseSysCache(family);
+	if (!ours)
+		return -1;
+	return ContainerLevel(container, get_attname(RelationGetRelid(node), key->partattrs[0], false));
+}
+
+/* Narrow the range of a leaf's path by one hash bound. */
+static void
+narrow(Leaf *path, int level, int modulus, int remainder)
+{
+	int			bits = 0;
+
+	if ((modulus & (modulus - 1)) != 0)
+	{
+		path->regular = false;
+		return;
+	}
+	while ((1 << bits) < modulus)
+		bits++;
+	path->levels = Max(path->levels, level + 1);
+	if (bits >= path->ranges[level].bits)
+	{
+		path->ranges[level].bits = bits;
+		path->ranges[level].min = ReverseBits(remainder);
+	}
+}
+
+static void
+walk(Walk *w, Oid relid, Leaf path)
+{
+	Relation	node;
+	PartitionDesc partitions;
+	int			level;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	if (get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
+	{
+		Leaf	   *leaf = palloc(sizeof(Leaf));
+
+		*leaf = path;
+		leaf->relid = relid;
+		w->leaves = lappend(w->leaves, leaf);
+		return;
+	}
+
+	node = try_relation_open(relid, AccessShareLock);
+	if (node == NULL)
+		return;
+	partitions = RelationGetPartitionDesc(node, true);
+	level = node_level(w->container, node);
+	if (level < 0)
+		path.regular = false;
+	for (int i = 0; i < partitions->nparts; i++)
+	{
+		Leaf		child = path;
+		Oid			childid = partitions->oids[i];
+
+		if (level >= 0)
+		{
+			Datum	   *bound = partitions->boundinfo->datums[i];
+			int			modulus = DatumGetInt32(bound[0]);
+			int			remainder = DatumGetInt32(bound[1]);
+
+			childid = partitions->oids[partitions->boundinfo->indexes[remainder]];
+			if (level < w->nlevels && RowHash(w->positions[level]) % modulus != remainder)
+				continue;
+			narrow(&child, level, modulus, remainder);
+		}
+		walk(w, childid, child);
+	}
+	table_close(node, NoLock);
+}
+
+/* Order leaves by the hash space of the first level, then of the next. */
+static int
+compare_leaves(const ListCell *a, const ListCell *b)
+{
+	const Leaf *x = lfirst(a);
+	const Leaf *y = lfirst(b);
+
+	for (int i = 0; i < MAX_LEVELS; i++)
+		if (x->ranges[i].min != y->ranges[i].min)
+			return x->ranges[i].min < y->ranges[i].min ? -1 : 1;
+	return 0;
+}
+
+List *
+ContainerLeaves(const Container *container, const uint64 *positions, int nlevels)
+{
+	Walk		w = {container, positions, nlevels, NIL};
+	Leaf		whole = {0};
+
+	whole.regular = true;
+	walk(&w, container->relid, whole);
+	list_sort(w.leaves, compare_leaves);
+	return w.leaves;
+}
+
+/*
+ * A bound as users see it: hex digits of the position, for the cosmos hash of
+ * the EPK, whose first 64 of 126 bits the position is.
+ */
+static char *
+bound_hex(PositionHash hash, uint64 position)
+{
+	if (hash == HASH_COSMOS)
+		return psprintf("%016" INT64_MODIFIER "X%016" INT64_MODIFIER "X",
+						position >> 2, (position & 3) << 62);
+	return psprintf("%016" INT64_MODIFIER "X", position);
+}
+
+/* As in Cosmos DB the space starts at '' and ends at 'FF'. */
+static void
+range_bounds(PositionHash hash, PositionRange range, Datum *min, Datum *max)
+{
+	uint64		end = range.bits == 0 ? 0 : range.min + (UINT64CONST(1) << (64 - range.bits));
+
+	*min = CStringGetTextDatum(range.min == 0 ? "" : bound_hex(hash, range.min));
+	*max = CStringGetTextDatum(end == 0 ? "FF" : bound_hex(hash, end));
+}
+
+/*
+ * partition_ranges(container regclass, OUT partition regclass,
+ *					OUT min_inclusive text[], OUT max_exclusive text[])
+ *
+ * Gives nothing for a relation that is no container, for use in views.
+ */
+PG_FUNCTION_INFO_V1(partition_ranges);
+Datum
+partition_ranges(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Container  *container = ContainerLookup(PG_GETARG_OID(0), true);
+	ListCell   *cell;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (container == NULL)
+		return (Datum) 0;
+	foreach(cell, ContainerLeaves(container, NULL, 0))
+	{
+		Leaf	   *leaf = lfirst(cell);
+		Datum		min[MAX_LEVELS];
+		Datum		max[MAX_LEVELS];
+		Datum		values[3] = {ObjectIdGetDatum(leaf->relid)};
+		bool		nulls[3] = {false, !leaf->regular, !leaf->regular};
+
+		for (int i = 0; i < leaf->levels; i++)
+			range_bounds(container->hash, leaf->ranges[i], &min[i], &max[i]);
+		values[1] = PointerGetDatum(construct_array_builtin(min, leaf->levels, TEXTOID));
+		values[2] = PointerGetDatum(construct_array_builtin(max, leaf->levels, TEXTOID));
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+static void
+check_select(Oid relid)
+{
+	AclResult	result = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, get_relkind_objtype(get_rel_relkind(relid)), get_rel_name(relid));
+}
+
+static bool
+is_integer_type(Oid typid)
+{
+	return typid == INT2OID || typid == INT4OID || typid == INT8OID;
+}
+
+/*
+ * The component that a column holds when a key gives it this JSON value: a
+ * string is read as the column's type, so that '["A0EE..."]' finds a uuid.
+ */
+static void
+set_component(Component *c, const JsonbValue *value, int n, Oid relid, AttrNumber attnum)
+{
+	Oid			typid = getBaseType(get_atttype(relid, attnum));
+	bool		fits;
+
+	if (typid == JSONBOID)
+	{
+		ComponentSetJsonbValue(c, value);
+		return;
+	}
+	if (is_integer_type(typid) || typid == NUMERICOID || typid == FLOAT4OID || typid == FLOAT8OID)
+		fits = value->type == jbvNumeric;
+	else if (typid == BOOLOID)
+		fits = value->type == jbvBool;
+	else
+		fits = value->type == jbvString;
+	if (!fits)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("component %d of the key is %s, but column \"%s\" is of type %s",
+						n + 1, KeyValueKind(value), get_attname(relid, attnum, false),
+						format_type_be(typid)),
+				 value->type == jbvNull || value->type == jbvBinary ?
+				 errhint("Only key columns of type jsonb hold Cosmos DB's null and undefined.") : 0));
+
+	if (is_integer_type(typid) &&
+		!DatumGetBool(DirectFunctionCall2(numeric_eq, NumericGetDatum(value->val.numeric),
+										  DirectFunctionCall1(numeric_floor, NumericGetDatum(value->val.numeric)))))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("component %d of the key is not a whole number, but column \"%s\" is of type %s",
+						n + 1, get_attname(relid, attnum, false), format_type_be(typid))));
+	if (typid == FLOAT4OID)
+		ComponentSetDatum(c, typid, DirectFunctionCall1(numeric_float4, NumericGetDatum(value->val.numeric)));
+	else if (value->type != jbvString || typid == TEXTOID || typid == VARCHAROID)
+		ComponentSetJsonbValue(c, value);
+	else
+	{
+		Oid			input;
+		Oid			ioparam;
+
+		getTypeInputInfo(typid, &input, &ioparam);
+		ComponentSetDatum(c, typid,
+						  OidInputFunctionCall(input, pnstrdup(value->val.string.val, value->val.string.len),
+											   ioparam, -1));
+	}
+}
+
+/* partition_of(container regclass, key jsonb) returns setof regclass */
+PG_FUNCTION_INFO_V1(partition_of);
+Datum
+partition_of(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Oid			relid = PG_GETARG_OID(0);
+	Container  *container;
+	Key			key;
+	uint64		positions[MAX_LEVELS];
+	ListCell   *cell;
+
+	check_select(relid);
+	container = ContainerLookup(relid, false);
+	KeyFromJsonb(&key, PG_GETARG_JSONB_P(1));
+	if (key.levels > container->levels)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("key has %d components, but container \"%s\" has %d partition key paths",
+						key.levels, get_rel_name(relid), container->levels)));
+	for (int i = 0; i < key.levels; i++)
+	{
+		Component	component;
+
+		set_component(&component, &key.values[i], i, relid, get_attnum(relid, container->columns[i]));
+		positions[i] = Position(container->hash, &component);
+	}
+
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	foreach(cell, ContainerLeaves(container, positions, key.levels))
+	{
+		Datum		value = ObjectIdGetDatum(((Leaf *) lfirst(cell))->relid);
+		bool		isnull = false;
+
+		tuplestore_putvalues(result->setResult, result->setDesc, &value, &isnull);
+	}
+	return (Datum) 0;
+}
+
+/* Whether a row lies where its own key says.  NULL hashes as 0, as in PostgreSQL. */
+static bool
+row_in_place(const Container *container, const Leaf *leaf, const AttrNumber *attnums, TupleTableSlot *slot)
+{
+	for (int level = 0; level < leaf->levels; level++)
+	{
+		bool		isnull;
+		Datum		value = slot_getattr(slot, attnums[level], &isnull);
+		Component	component;
+		uint64		position = 0;
+
+		if (!isnull)
+		{
+			ComponentSetDatum(&component, TupleDescAttr(slot->tts_tupleDescriptor, attnums[level] - 1)->atttypid, value);
+			position = Position(container->hash, &component);
+		}
+		if (!PositionInRange(position, leaf->ranges[level]))
+			return false;
+	}
+	return true;
+}
+
+/* Count a leaf's rows, and those that lie in the wrong one. */
+static void
+verify_leaf(const Container *container, const Leaf *leaf, Relation rel, int64 *items, int64 *misplaced)
+{
+	AttrNumber	attnums[MAX_LEVELS];
+	TupleTableSlot *slot = table_slot_create(rel, NULL);
+	TableScanDesc scan;
+	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext, "partitionkey verify",
+													  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context;
+
+	for (int i = 0; i < leaf->levels; i++)
+		attnums[i] = get_attnum(leaf->relid, container->columns[i]);
+	scan = table_beginscan(rel, GetActiveSnapshot(), 0, NULL);
+	old_context = MemoryContextSwitchTo(row_context);
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		(*items)++;
+		if (!row_in_place(container, leaf, attnums, slot))
+			(*misplaced)++;
+		MemoryContextReset(row_context);
+	}
+	MemoryContextSwitchTo(old_context);
+	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	MemoryContextDelete(row_context);
+}
+
+/* verify(container regclass) returns table (partition regclass, items bigint, misplaced bigint) */
+PG_FUNCTION_INFO_V1(verify);
+Datum
+verify(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Oid			relid = PG_GETARG_OID(0);
+	Container  *container;
+	ListCell   *cell;
+
+	check_select(relid);
+	container = ContainerLookup(relid, false);
+	if (check_enable_rls(relid, InvalidOid, false) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("row security hides rows of container \"%s\" from you", get_rel_name(relid)),
+				 errhint("Run verify as the owner or as a role with BYPASSRLS.")));
+
+	InitMaterializedSRF(fcinfo, 0);
+	foreach(cell, ContainerLeaves(container, NULL, 0))
+	{
+		Leaf	   *leaf = lfirst(cell);
+		Relation	rel = try_relation_open(leaf->relid, AccessShareLock);
+		int64		items = 0;
+		int64		misplaced = 0;
+		Datum		values[3];
+		bool		nulls[3] = {false, false, !leaf->regular};
+
+		if (rel == NULL)
+			continue;
+		if (!RELKIND_HAS_TABLE_AM(rel->rd_rel->relkind))
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("cannot verify partition \"%s\" because it is no ordinary table",
+							RelationGetRelationName(rel))));
+		verify_leaf(container, leaf, rel, &items, &misplaced);
+		table_close(rel, AccessShareLock);
+		values[0] = ObjectIdGetDatum(leaf->relid);
+		values[1] = Int64GetDatum(items);
+		values[2] = Int64GetDatum(misplaced);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,46 @@
+/*
+ * tree.h
+ *		The partition tree of a container, read from PostgreSQL's catalogs.
+ *
+ * Every node divides by one key column.  Going down the tree, the positions of
+ * each level that can still occur are one range: those whose first bits equal
+ * a given prefix.
+ */
+#ifndef PARTITIONKEY_TREE_H
+#define PARTITIONKEY_TREE_H
+
+#include "nodes/pg_list.h"
+
+#include "registry.h"
+
+typedef struct PositionRange
+{
+	uint64		min;			/* lowest position */
+	int			bits;			/* number of leading bits that all positions share */
+} PositionRange;
+
+typedef struct Leaf
+{
+	Oid			relid;
+	int			levels;			/* how many levels the path to the leaf divides by */
+	bool		regular;		/* every node above divides by our hash with a power of two; if
+								 * not, the ranges are not known */
+	PositionRange ranges[MAX_LEVELS];
+} Leaf;
+
+/*
+ * The leaves (Leaf *, palloc'd) that can hold a key whose first nlevels
+ * positions are given; nlevels = 0 gives all.  In the order of the hash space.
+ * Takes AccessShareLock on the partitioned nodes, kept to the transaction's
+ * end, and none on the leaves.
+ */
+extern List *ContainerLeaves(const Container *container, const uint64 *positions, int nlevels);
+
+/* Whether a position lies in a range. */
+static inline bool
+PositionInRange(uint64 position, PositionRange range)
+{
+	return range.bits == 0 || ((position ^ range.min) >> (64 - range.bits)) == 0;
+}
+
+#endif							/* PARTITIONKEY_TREE_H */
