@@ -148,12 +148,12 @@ root_hash(Relation rel, const Container *container)
 
 /* Give an empty partitioned root its partitions. */
 static void
-fill_root(Container *container, const Layout *layout, Relation rel)
+fill_root(const Container *container, const Layout *layout)
 {
 	int			nestlevel = SqlBegin();
 
 	ConversionConstrainKey(container);
-	LayoutCreate(container, RelationGetRelationName(rel), layout, "", "");
+	LayoutCreate(container, get_rel_name(container->relid), layout, "", "");
 	SqlEnd(nestlevel);
 }
 
@@ -223,10 +223,10 @@ create_container(PG_FUNCTION_ARGS)
 	ConversionCheckKey(&container);
 	ConversionCheckTable(container.relid);
 	SqlEnd(nestlevel);
-	if (partitioned)
-		fill_root(&container, &layout, rel);
 	table_close(rel, NoLock);
-	if (!partitioned)
+	if (partitioned)
+		fill_root(&container, &layout);
+	else
 		ConvertTable(&container, &layout);
 	RegistryInsert(&container);
 	SPI_finish();

@@ -20,6 +20,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/dependency.h"
@@ -34,6 +35,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
+#include "utils/syscache.h"
 
 #include "compat.h"
 #include "conversion.h"
@@ -447,26 +449,25 @@ collect_belongings(Belongings *b, Oid relid, const char *table)
 
 /* The clauses that leaves take over from the table: access method and storage parameters. */
 static char *
-leaf_clauses(Relation rel)
+leaf_clauses(Form_pg_class table)
 {
 	List	   *options = SqlStrings("SELECT ' WITH (' || string_agg(format('%%s%%I=%%L', prefix, option_name, option_value), ', ') || ')'"
 									 " FROM (SELECT '' AS prefix, reloptions FROM pg_class WHERE oid = %u"
 									 "  UNION ALL SELECT 'toast.', reloptions FROM pg_class WHERE oid = %u) c,"
 									 " pg_options_to_table(c.reloptions)",
-									 RelationGetRelid(rel), rel->rd_rel->reltoastrelid);
+									 table->oid, table->reltoastrelid);
 
-	return psprintf("USING %s%s", quote_identifier(get_am_name(rel->rd_rel->relam)),
+	return psprintf("USING %s%s", quote_identifier(get_am_name(table->relam)),
 					options != NIL ? (char *) linitial(options) : "");
 }
 
 /* Make the new root without rows, under a name of its own, with the columns of the table. */
 static Oid
-create_root(Relation rel, const Container *container)
+create_root(Form_pg_class table, const Container *container)
 {
-	Oid			namespace = RelationGetNamespace(rel);
-	char	   *name = ChooseRelationName(RelationGetRelationName(rel), NULL, "container", namespace, false);
-	char	   *root = quote_qualified_identifier(get_namespace_name(namespace), name);
-	Oid			tablespace = rel->rd_rel->reltablespace;
+	char	   *name = ChooseRelationName(NameStr(table->relname), NULL, "container", table->relnamespace, false);
+	char	   *root = quote_qualified_identifier(get_namespace_name(table->relnamespace), name);
+	Oid			tablespace = table->reltablespace;
 	Oid			typid = get_atttype(container->relid, get_attnum(container->relid, container->columns[0]));
 
 	SqlExecute("CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING COMMENTS EXCLUDING CONSTRAINTS EXCLUDING INDEXES EXCLUDING STATISTICS)"
@@ -474,9 +475,9 @@ create_root(Relation rel, const Container *container)
 			   root, QualifiedName(container->relid), quote_identifier(container->columns[0]),
 			   LayoutOperatorClass(container, typid),
 			   OidIsValid(tablespace) ? psprintf(" TABLESPACE %s", quote_identifier(get_tablespace_name(tablespace))) : "");
-	if (rel->rd_rel->relowner != GetUserId())
-		SqlExecute("ALTER TABLE %s OWNER TO %s", root, quote_identifier(GetUserNameFromId(rel->rd_rel->relowner, false)));
-	return get_relname_relid(name, namespace);
+	if (table->relowner != GetUserId())
+		SqlExecute("ALTER TABLE %s OWNER TO %s", root, quote_identifier(GetUserNameFromId(table->relowner, false)));
+	return get_relname_relid(name, table->relnamespace);
 }
 
 /*
@@ -485,22 +486,22 @@ create_root(Relation rel, const Container *container)
  * what they would see on any INSERT.
  */
 static void
-copy_rows(Relation rel, Oid root, int nestlevel)
+copy_rows(Form_pg_class table, Oid root, int nestlevel)
 {
 	char	   *columns = linitial(SqlStrings("SELECT coalesce(string_agg(quote_ident(attname), ', ' ORDER BY attnum), '') FROM pg_attribute"
-											  " WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND attgenerated = ''", RelationGetRelid(rel)));
+											  " WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND attgenerated = ''", table->oid));
 	Oid			user;
 	int			context;
 
 	/* Row security that is forced on the owner must not hide rows here. */
-	if (rel->rd_rel->relforcerowsecurity)
-		SqlExecute("ALTER TABLE %s NO FORCE ROW LEVEL SECURITY", QualifiedName(RelationGetRelid(rel)));
+	if (table->relforcerowsecurity)
+		SqlExecute("ALTER TABLE %s NO FORCE ROW LEVEL SECURITY", QualifiedName(table->oid));
 
 	SqlEnd(nestlevel);
 	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(rel->rd_rel->relowner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	SetUserIdAndSecContext(table->relowner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	SqlExecute("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s",
-			   QualifiedName(root), columns, columns, QualifiedName(RelationGetRelid(rel)));
+			   QualifiedName(root), columns, columns, QualifiedName(table->oid));
 	SetUserIdAndSecContext(user, context);
 }
 
@@ -511,8 +512,10 @@ carry_columns(Oid relid, Oid root)
 	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ALTER COLUMN %%I SET STATISTICS %%s', %s, attname, attstattarget)"
 							 " FROM pg_attribute WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND attstattarget >= 0",
 							 quote_literal_cstr(QualifiedName(root)), relid));
-	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ALTER COLUMN %%I SET (%%s)', t.relid, attname, array_to_string(attoptions, ', '))"
-							 " FROM pg_attribute, pg_partition_tree(%u) t WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND attoptions IS NOT NULL",
+	/* The options that users set; newer servers keep one of their own here. */
+	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ALTER COLUMN %%I SET (%%s = %%s)', t.relid, attname, option_name, option_value)"
+							 " FROM pg_attribute, pg_options_to_table(attoptions), pg_partition_tree(%u) t"
+							 " WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND option_name LIKE 'n\\_distinct%%'",
 							 root, relid));
 }
 
@@ -593,13 +596,11 @@ void
 ConvertTable(Container *container, const Layout *layout)
 {
 	Oid			relid = container->relid;
-	Relation	rel = table_open(relid, NoLock);
-	char	   *table = QualifiedName(relid);
-	char	   *name = pstrdup(RelationGetRelationName(rel));
-	const char *persistence = rel->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED ? "UNLOGGED" : "";
-	char		identity = rel->rd_rel->relreplident;
+	Form_pg_class table = (Form_pg_class) GETSTRUCT(SearchSysCacheCopy1(RELOID, ObjectIdGetDatum(relid)));
+	char	   *name = NameStr(table->relname);
+	char	   *qualified = QualifiedName(relid);
 	int			nestlevel = SqlBegin();
-	char	   *clauses = leaf_clauses(rel);
+	char	   *clauses = leaf_clauses(table);
 	char	   *identity_index = marked_index(relid, "indisreplident");
 	char	   *clustered_index = marked_index(relid, "indisclustered");
 	Belongings	belongings;
@@ -607,33 +608,31 @@ ConvertTable(Container *container, const Layout *layout)
 	bool		filled;
 
 	(void) set_config_option("default_tablespace", "", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	collect_belongings(&belongings, relid, table);
-	root = create_root(rel, container);
+	collect_belongings(&belongings, relid, qualified);
+	root = create_root(table, container);
 	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ADD CONSTRAINT %%I %%s', %s, conname, pg_get_constraintdef(oid))"
 							 " FROM pg_constraint WHERE conrelid = %u AND contype = 'c' AND convalidated ORDER BY oid",
 							 quote_literal_cstr(QualifiedName(root)), relid));
 
 	container->relid = root;
 	ConversionConstrainKey(container);
-	PrivilegesReset(root);
-	/* The partitions are named after the table, which still has its name. */
-	LayoutCreate(container, name, layout, persistence, clauses);
+	LayoutCreate(container, name, layout,
+				 table->relpersistence == RELPERSISTENCE_UNLOGGED ? "UNLOGGED" : "", clauses);
 
-	copy_rows(rel, root, nestlevel);
+	copy_rows(table, root, nestlevel);
 	filled = SPI_processed > 0;
 	nestlevel = SqlBegin();
 	carry_columns(relid, root);
 	carry_sequences(relid, root);
 	PrivilegesCopy(relid, root);
-	table_close(rel, NoLock);
 
-	SqlExecute("DROP TABLE %s", table);
+	SqlExecute("DROP TABLE %s", qualified);
 	SqlExecute("ALTER TABLE %s RENAME TO %s", QualifiedName(root), quote_identifier(name));
 	rename_sequences(root, belongings.sequences);
 	SqlExecuteAll(belongings.constraints);
-	carry_index_marks(root, identity, identity_index, clustered_index);
+	carry_index_marks(root, table->relreplident, identity_index, clustered_index);
 	SqlExecuteAll(belongings.rest);
 	if (filled)
-		SqlExecute("ANALYZE %s", table);
+		SqlExecute("ANALYZE %s", qualified);
 	SqlEnd(nestlevel);
 }

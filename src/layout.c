@@ -96,7 +96,8 @@ void
 LayoutCheckLocks(const Layout *layout, int relations)
 {
 	int64		sessions = MaxBackends + max_prepared_xacts;
-	int64		needed = (int64) layout->leaves * (relations + 1);
+	/* Two more for what is locked while a table is made. */
+	int64		needed = (int64) layout->leaves * (relations + 2);
 	int64		capacity = max_locks_per_xact * sessions;
 
 	if (needed > capacity)

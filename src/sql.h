@@ -12,8 +12,8 @@
 #include "utils/rel.h"
 
 /*
- * Set search_path to pg_catalog, pg_temp until SqlEnd is called with the
- * result; a transaction abort ends it as well.
+ * Set search_path to pg_catalog, pg_temp, and jit off, until SqlEnd is called
+ * with the result; a transaction abort ends it as well.
  */
 extern int	SqlBegin(void);
 extern void SqlEnd(int nestlevel);

@@ -1,0 +1,80 @@
+-- What was measured, and what is compared: the ratio of two variants of a figure, in each round.
+
+CREATE EXTENSION partitionkey;
+CREATE SCHEMA bench;
+
+CREATE TABLE bench.measurement (
+    figure text,
+    variant text,
+    round int,
+    value float8 -- seconds, or transactions per second
+);
+
+CREATE TABLE bench.comparison (
+    place int GENERATED ALWAYS AS IDENTITY,
+    name text,
+    compared text,
+    figure text,
+    variant text,
+    against text,
+    minus text,   -- the variant to subtract from both, if any
+    wanted text,  -- 'at most' or 'at least'; null if for information only
+    bound float8
+);
+
+INSERT INTO bench.comparison (name, compared, figure, variant, against, minus, wanted, bound) VALUES
+    ('COPY', 'time: container {8,4} / built-in hash, 8 x 4', 'copy', 'container', 'builtin', NULL, 'at most', 1.0),
+    ('COPY', 'time: container {8,4} / plain table', 'copy', 'container', 'plain', NULL, 'at most', 1.25),
+    ('COPY', 'time: container {8,4} / the same without its check', 'copy', 'container', 'unchecked', NULL, NULL, NULL),
+    ('COPY', 'time: container without its check / built-in hash', 'copy', 'unchecked', 'builtin', NULL, NULL, NULL),
+    ('COPY', 'time: built-in hash, 8 x 4 / plain table', 'copy', 'builtin', 'plain', NULL, NULL, NULL),
+    ('point read', 'throughput: container {8,4} / built-in hash, 8 x 4', 'point', 'container', 'builtin', NULL, 'at least', 0.95),
+    ('point read', 'throughput: container {8,4} / the same without its check', 'point', 'container', 'unchecked', NULL, NULL, NULL),
+    ('small tenant', 'throughput: container {8,4} / plain table', 'prefix_small', 'container', 'plain', NULL, 'at least', 1.0),
+    ('small tenant', 'throughput: container {8} / plain table', 'prefix_small', 'undivided', 'plain', NULL, NULL, NULL),
+    ('small tenant', 'throughput: container {8,4} / built-in hash, 8 x 4', 'prefix_small', 'container', 'builtin', NULL, NULL, NULL),
+    ('larger tenant', 'throughput: container {8,4} / plain table', 'prefix_large', 'container', 'plain', NULL, NULL, NULL),
+    ('larger tenant', 'throughput: container {8} / plain table', 'prefix_large', 'undivided', 'plain', NULL, NULL, NULL),
+    ('planning', 'time: {2048} / {32}', 'planning', '{2048}', '{32}', NULL, 'at most', 1.3),
+    ('planning', 'time: {64,32} / {8,4}', 'planning', '{64,32}', '{8,4}', NULL, 'at most', 1.3),
+    ('position', 'time: xxhash / hashtextextended, 12 bytes, net', 'position 12', 'xxhash', 'builtin', 'nothing', 'at most', 1.0),
+    ('position', 'time: xxhash / hashtextextended, 12 bytes, with the query', 'position 12', 'xxhash', 'builtin', NULL, NULL, NULL),
+    ('position', 'time: cosmos / hashtextextended, 12 bytes, net', 'position 12', 'cosmos', 'builtin', 'nothing', NULL, NULL),
+    ('position', 'time: xxhash / hashtextextended, 1 kB, net', 'position 1000', 'xxhash', 'builtin', 'nothing', 'at most', 0.6),
+    ('position', 'time: xxhash / hashtextextended, 1 kB, with the query', 'position 1000', 'xxhash', 'builtin', NULL, NULL, NULL),
+    ('position', 'time: cosmos / hashtextextended, 1 kB, net', 'position 1000', 'cosmos', 'builtin', 'nothing', NULL, NULL);
+
+CREATE VIEW bench.ratio AS
+    SELECT c.place, m.round,
+        (m.value - coalesce(s.value, 0)) / (a.value - coalesce(s.value, 0)) AS ratio
+    FROM bench.comparison c
+    JOIN bench.measurement m ON m.figure = c.figure AND m.variant = c.variant
+    JOIN bench.measurement a ON a.figure = c.figure AND a.variant = c.against AND a.round = m.round
+    LEFT JOIN bench.measurement s ON s.figure = c.figure AND s.variant = c.minus AND s.round = m.round;
+
+CREATE FUNCTION bench.quantity(figure text, value float8) RETURNS text
+LANGUAGE sql AS $$
+    SELECT CASE
+        WHEN figure ~ '^(point|prefix)' THEN round(value) || ' tps'
+        WHEN value < 0.01 THEN round(value::numeric * 1e6, 1) || ' us'
+        WHEN value < 1 THEN round(value::numeric * 1e3, 1) || ' ms'
+        ELSE round(value::numeric, 2) || ' s' END
+$$;
+
+-- A tree of PostgreSQL's own: hash by tenant, then by user.
+CREATE PROCEDURE bench.divide_builtin(root regclass, tenants int, users int)
+LANGUAGE plpgsql AS $$
+DECLARE
+    node text;
+BEGIN
+    FOR t IN 0 .. tenants - 1 LOOP
+        node := format('%s_%s', root, t);
+        EXECUTE format('CREATE TABLE %s PARTITION OF %s FOR VALUES WITH (MODULUS %s, REMAINDER %s) PARTITION BY HASH (user_id)',
+            node, root, tenants, t);
+        FOR u IN 0 .. users - 1 LOOP
+            EXECUTE format('CREATE TABLE %s_%s PARTITION OF %s FOR VALUES WITH (MODULUS %s, REMAINDER %s)',
+                node, u, node, users, u);
+        END LOOP;
+    END LOOP;
+END
+$$;

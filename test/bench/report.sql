@@ -1,0 +1,23 @@
+-- The medians of what was measured, and the table of the figures wanted.
+
+SELECT E'| measured | variant | median | min | max | rounds |\n| --- | --- | --- | --- | --- | --- |';
+SELECT format('| %s | %s | %s | %s | %s | %s |', figure, variant,
+    bench.quantity(figure, percentile_cont(0.5) WITHIN GROUP (ORDER BY value)),
+    bench.quantity(figure, min(value)), bench.quantity(figure, max(value)), count(*))
+FROM bench.measurement
+GROUP BY figure, variant
+ORDER BY figure, variant;
+
+SELECT E'\n| name | compared | measured | min - max of the rounds | wanted | |\n| --- | --- | --- | --- | --- | --- |';
+SELECT format('| %s | %s | %s | %s - %s | %s | %s |', name, compared, round(median, 2), round(least, 2), round(greatest, 2),
+    wanted || ' ' || round(bound::numeric, 2),
+    CASE wanted WHEN 'at most' THEN CASE WHEN median <= bound THEN 'ok' ELSE 'missed' END
+                WHEN 'at least' THEN CASE WHEN median >= bound THEN 'ok' ELSE 'missed' END END)
+FROM (
+    SELECT c.place, c.name, c.compared, c.wanted, c.bound,
+        (percentile_cont(0.5) WITHIN GROUP (ORDER BY ratio))::numeric AS median,
+        min(ratio)::numeric AS least, max(ratio)::numeric AS greatest
+    FROM bench.comparison c
+    JOIN bench.ratio r USING (place)
+    GROUP BY c.place) f
+ORDER BY place;

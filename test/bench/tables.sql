@@ -1,0 +1,36 @@
+-- The rows, in a file, and the tables for them: `event` in a schema for each variant.
+
+CREATE SCHEMA plain;
+CREATE TABLE plain.event (
+    tenant_id text,
+    user_id text,
+    id bigint,
+    created_at timestamptz NOT NULL,
+    payload text NOT NULL,
+    PRIMARY KEY (tenant_id, user_id, id)
+);
+
+CREATE SCHEMA builtin;
+CREATE TABLE builtin.event (LIKE plain.event INCLUDING ALL) PARTITION BY HASH (tenant_id);
+CALL bench.divide_builtin('builtin.event', 8, 4);
+
+CREATE SCHEMA container;
+CREATE TABLE container.event (LIKE plain.event INCLUDING ALL);
+SELECT FROM partitionkey.create_container('container.event', '{/tenant_id,/user_id}', '{8,4}');
+
+-- The same without the check on the length of key values, which the others don't have.
+CREATE SCHEMA unchecked;
+CREATE TABLE unchecked.event (LIKE plain.event INCLUDING ALL);
+SELECT FROM partitionkey.create_container('unchecked.event', '{/tenant_id,/user_id}', '{8,4}');
+ALTER TABLE unchecked.event DROP CONSTRAINT partitionkey_valid_key;
+
+-- Divided by tenant only: the second level is left for splits.
+CREATE SCHEMA undivided;
+CREATE TABLE undivided.event (LIKE plain.event INCLUDING ALL);
+SELECT FROM partitionkey.create_container('undivided.event', '{/tenant_id,/user_id}', '{8}');
+
+-- Row i is the same for everybody, so that point.pgbench can name its key. Of a million rows, each
+-- hundredth is one of the 400 small tenants' (25 rows each); the others belong to 792 larger ones
+-- (1,250 rows and 45 users each).
+\set query 'COPY (SELECT \'tenant-\' || CASE WHEN i % 100 = 0 THEN 801 + i / 100 % 400 ELSE 1 + i * 7919 % 800 END, \'user-\' || 1000 + i * 104729 % 9000, i, timestamptz \'2025-01-01 00:00:00+00\' + i * interval \'1.37 s\', substr(md5(i::text) || md5((-i)::text), 1, 50) FROM generate_series(1::bigint, ' :rows ') i) TO ' :'file'
+:query;
