@@ -72,7 +72,7 @@ open_table(Oid relid)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is a partition of another table", RelationGetRelationName(rel)),
 				 errhint("Name the partitioned table, or detach the partition first.")));
-	CheckTableNotInUse(rel, "create_container");
+	CheckTableNotInUse(rel, "make a container of");
 	return rel;
 }
 
@@ -220,8 +220,8 @@ create_container(PG_FUNCTION_ARGS)
 
 	SPI_connect();
 	nestlevel = SqlBegin();
-	ConversionCheckKey(&container);
 	ConversionCheckTable(container.relid);
+	ConversionCheckKey(&container);
 	SqlEnd(nestlevel);
 	table_close(rel, NoLock);
 	if (partitioned)

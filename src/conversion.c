@@ -108,7 +108,7 @@ ConversionCheckDependents(Oid relid, const char *problem, const char *hint)
 	initStringInfo(&detail);
 	foreach(cell, dependents)
 		appendStringInfo(&detail, "%s%s depends on it.", detail.len > 0 ? "\n" : "", (char *) lfirst(cell));
-	detail.data[0] = pg_toupper((unsigned char) detail.data[0]);
+	detail.data[0] = pg_ascii_toupper((unsigned char) detail.data[0]);
 	ereport(ERROR,
 			(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 			 errmsg("cannot %s \"%s\" because other objects depend on it", problem, get_rel_name(relid)),
@@ -253,7 +253,7 @@ check_unique_index(const Container *container, Oid indexid)
 	if (missing.len > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot make table \"%s\" a container because unique %s \"%s\" lacks key column %s",
+				 errmsg("cannot make table \"%s\" a container because unique %s \"%s\" does not include %s",
 						get_rel_name(container->relid), OidIsValid(constraint) ? "constraint" : "index",
 						get_rel_name(indexid), missing.data),
 				 errdetail("PostgreSQL keeps values unique within a partition, so a unique key has to include the partition key. As in Cosmos DB, an id is then unique within its logical partition."),

@@ -158,8 +158,38 @@ label_of(int n, int partitions)
 	return psprintf("%0*x", digits, n << (4 * digits - bits));
 }
 
+/*
+ * PostgreSQL turns "b = true" into "b", which it prunes by only for its own
+ * operator families.  A check on what values of a boolean key a leaf can hold
+ * lets constraint exclusion do it.  (With a parameter in place of the constant,
+ * pruning works by itself.)  Gives the check as a table constraint, after the
+ * ones for the levels above, or those alone if there is nothing to say.
+ */
+static char *
+boolean_checks(const Making *m, int level, int modulus, uint64 remainder, char *above)
+{
+	const char *column = quote_identifier(m->container->columns[level]);
+	bool		holds[2];
+
+	if (getBaseType(get_atttype(m->container->relid, get_attnum(m->container->relid, m->container->columns[level]))) != BOOLOID)
+		return above;
+	for (int value = 0; value <= 1; value++)
+	{
+		Component	c;
+
+		ComponentSetBool(&c, value);
+		holds[value] = RowHash(Position(m->container->hash, &c)) % modulus == remainder;
+	}
+	if (holds[false] && holds[true])
+		return above;
+	return psprintf("%s%sCONSTRAINT partitionkey_values_of_%d CHECK (%s%s%s)",
+					above, *above ? ", " : "", level + 1,
+					holds[true] ? "" : "NOT ", column,
+					holds[false] || holds[true] ? "" : psprintf(" AND %s", column));
+}
+
 static void
-make_node(const Making *m, const char *parent, const char *label, int level)
+make_node(const Making *m, const char *parent, const char *label, int level, char *checks)
 {
 	int			partitions = m->layout->partitions[level];
 	bool		leaf = level + 1 == m->layout->levels;
@@ -169,20 +199,23 @@ make_node(const Making *m, const char *parent, const char *label, int level)
 		char	   *child_label = psprintf("%s%s%s", label, level == 0 ? "" : "_", label_of(i, partitions));
 		char	   *name = ChooseRelationName(m->name, NULL, child_label, m->namespace, false);
 		char	   *qualified = quote_qualified_identifier(get_namespace_name(m->namespace), name);
+		uint64		remainder = remainder_of(i, partitions);
+		char	   *child_checks = boolean_checks(m, level, partitions, remainder, checks);
 		Oid			relid;
 
 		CHECK_FOR_INTERRUPTS();
 		if (leaf)
-			SqlExecute("CREATE %s TABLE %s PARTITION OF %s FOR VALUES WITH (MODULUS %d, REMAINDER %d) %s",
-					   m->persistence, qualified, parent, partitions,
-					   (int) remainder_of(i, partitions), m->clauses);
+			SqlExecute("CREATE %s TABLE %s PARTITION OF %s %s FOR VALUES WITH (MODULUS %d, REMAINDER %d) %s",
+					   m->persistence, qualified, parent,
+					   *child_checks ? psprintf("(%s)", child_checks) : "",
+					   partitions, (int) remainder, m->clauses);
 		else
 		{
 			const char *column = m->container->columns[level + 1];
 			Oid			typid = get_atttype(m->container->relid, get_attnum(m->container->relid, column));
 
 			SqlExecute("CREATE TABLE %s PARTITION OF %s FOR VALUES WITH (MODULUS %d, REMAINDER %d) PARTITION BY HASH (%s %s)",
-					   qualified, parent, partitions, (int) remainder_of(i, partitions),
+					   qualified, parent, partitions, (int) remainder,
 					   quote_identifier(column), LayoutOperatorClass(m->container, typid));
 		}
 		relid = get_relname_relid(name, m->namespace);
@@ -191,7 +224,7 @@ make_node(const Making *m, const char *parent, const char *label, int level)
 					   quote_identifier(GetUserNameFromId(m->owner, false)));
 		PrivilegesReset(relid);
 		if (!leaf)
-			make_node(m, qualified, child_label, level + 1);
+			make_node(m, qualified, child_label, level + 1, child_checks);
 	}
 }
 
@@ -205,5 +238,5 @@ LayoutCreate(const Container *container, const char *name, const Layout *layout,
 	m.namespace = ((Form_pg_class) GETSTRUCT(tuple))->relnamespace;
 	m.owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
 	ReleaseSysCache(tuple);
-	make_node(&m, QualifiedName(container->relid), "p", 0);
+	make_node(&m, QualifiedName(container->relid), "p", 0, "");
 }

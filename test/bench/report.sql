@@ -13,11 +13,10 @@ SELECT format('| %s | %s | %s | %s - %s | %s | %s |', name, compared, round(medi
     wanted || ' ' || round(bound::numeric, 2),
     CASE wanted WHEN 'at most' THEN CASE WHEN median <= bound THEN 'ok' ELSE 'missed' END
                 WHEN 'at least' THEN CASE WHEN median >= bound THEN 'ok' ELSE 'missed' END END)
-FROM (
-    SELECT c.place, c.name, c.compared, c.wanted, c.bound,
-        (percentile_cont(0.5) WITHIN GROUP (ORDER BY ratio))::numeric AS median,
+FROM bench.comparison
+JOIN (
+    SELECT place, (percentile_cont(0.5) WITHIN GROUP (ORDER BY ratio))::numeric AS median,
         min(ratio)::numeric AS least, max(ratio)::numeric AS greatest
-    FROM bench.comparison c
-    JOIN bench.ratio r USING (place)
-    GROUP BY c.place) f
+    FROM bench.ratio
+    GROUP BY place) r USING (place)
 ORDER BY place;

@@ -1,4 +1,4 @@
--- What demo.sql looks at plans with, and what it measures time with.
+-- What the demo looks at plans with, and measures with.
 CREATE SCHEMA demo;
 
 -- The plan of a query that is run, without the lines that say nothing about partitions.
@@ -12,8 +12,8 @@ BEGIN
 	END LOOP;
 END $$;
 
--- The tables that a query really reads: those of its plan, but for nodes that were never executed.
--- Partitions that are pruned, in planning or at run time ("Subplans Removed"), are not in the plan.
+-- The tables that a query reads: those of its plan, but for nodes that were never executed.
+-- A pruned partition is not in the plan, whether pruned by the planner or at the start of the run.
 CREATE FUNCTION demo.tables_read(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
@@ -27,51 +27,85 @@ CREATE FUNCTION demo.partitions(root regclass) RETURNS SETOF regclass LANGUAGE s
 	SELECT relid FROM pg_partition_tree(root) WHERE isleaf
 $$;
 
--- 'touches 4 of 16 partitions ...': the count is taken from the plan.
-CREATE FUNCTION demo.touches(root regclass, query text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION demo.rows_in(relation text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	rows bigint;
 BEGIN
-	EXECUTE 'SELECT count(*) FROM (' || query || ') q' INTO rows;
-	RETURN format('  => touches %s of %s partitions, returns %s',
-				  (SELECT count(*) FROM demo.tables_read(query)), (SELECT count(*) FROM demo.partitions(root)),
-				  CASE rows WHEN 1 THEN '1 row' ELSE ltrim(to_char(rows, '999,999')) || ' rows' END);
+	EXECUTE format('SELECT count(*) FROM %s q', relation) INTO rows;
+	RETURN rows;
 END $$;
 
--- The same reads on each layout, and what they were found to cost.
+CREATE FUNCTION demo.number(n numeric) RETURNS text LANGUAGE sql AS $$
+	SELECT ltrim(to_char(n, '999,999,999'))
+$$;
+
+CREATE FUNCTION demo.touches(root regclass, query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	rows bigint := demo.rows_in('(' || query || ')');
+BEGIN
+	RETURN format('=> touches %s of %s partitions, returns %s row%s',
+				  (SELECT count(*) FROM demo.tables_read(query)), (SELECT count(*) FROM demo.partitions(root)),
+				  demo.number(rows), CASE WHEN rows <> 1 THEN 's' END);
+END $$;
+
+-- The same reads of each layout, and what they are found to cost.
 CREATE TABLE demo.reads (
+	read int,
 	layout regclass,
-	read text,
 	query text,
-	rows bigint,			-- returned
-	checksum numeric,		-- over the event_ids returned
+	returned text,			-- the event_ids: how many, and their sum
 	touched int,			-- partitions
 	milliseconds float[],	-- one element a run
-	PRIMARY KEY (layout, read)
+	PRIMARY KEY (read, layout)
 );
 
--- Fills in the costs. Times are those a client sees, planning included; the layouts take turns.
+-- Times are those that a client sees, planning included. The layouts take turns.
 CREATE PROCEDURE demo.measure(runs int) LANGUAGE plpgsql AS $$
 DECLARE
 	r demo.reads;
 	start timestamptz;
 BEGIN
 	FOR r IN TABLE demo.reads LOOP
-		EXECUTE 'SELECT count(*), sum(event_id) FROM (' || r.query || ') q' INTO r.rows, r.checksum;
-		UPDATE demo.reads SET rows = r.rows, checksum = r.checksum,
-			touched = (SELECT count(*) FROM demo.tables_read(r.query))
-		WHERE (layout, read) = (r.layout, r.read);
+		EXECUTE 'SELECT (count(event_id), sum(event_id)) FROM (' || r.query || ') q' INTO r.returned;
+		UPDATE demo.reads SET returned = r.returned, touched = (SELECT count(*) FROM demo.tables_read(r.query))
+		WHERE (read, layout) = (r.read, r.layout);
 	END LOOP;
+	IF EXISTS (SELECT FROM demo.reads GROUP BY read HAVING count(DISTINCT returned) <> 1) THEN
+		RAISE 'a read does not return the same rows from all layouts';
+	END IF;
 	FOR run IN 1 .. runs LOOP
 		FOR r IN SELECT * FROM demo.reads ORDER BY read, layout LOOP
 			start := clock_timestamp();
 			EXECUTE r.query;
 			UPDATE demo.reads
 			SET milliseconds = milliseconds || 1000 * extract(epoch FROM clock_timestamp() - start)::float
-			WHERE (layout, read) = (r.layout, r.read);
+			WHERE (read, layout) = (r.read, r.layout);
 		END LOOP;
 	END LOOP;
-	IF EXISTS (SELECT FROM demo.reads GROUP BY read HAVING count(DISTINCT (rows, checksum)) > 1) THEN
-		RAISE 'the layouts returned different rows';
-	END IF;
+END $$;
+
+-- The layouts as the columns of a table, in lines of text.
+CREATE FUNCTION demo.side_by_side() RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	layouts regclass[] := '{logins,logins_synthetic,logins_flat,logins_tenant}';
+BEGIN
+	RETURN QUERY
+	WITH cell (line, label, layout, value) AS (
+		SELECT 0, '', layout, heading
+		FROM unnest(layouts, '{hierarchical,synthetic,flat,tenant only}'::text[]) h (layout, heading)
+		UNION ALL
+		SELECT read, ('{All of a tenant,A user of a tenant,One event}'::text[])[read], reads.layout,
+			   format('%s of %s  %s ms', touched, (SELECT count(*) FROM demo.partitions(reads.layout)),
+					  ltrim(to_char(median, '990.00')))
+		FROM demo.reads, LATERAL (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY m) AS median
+								  FROM unnest(milliseconds) m) m
+		UNION ALL
+		SELECT 4, 'Rows in all', layout, demo.number(demo.rows_in(layout::text)) FROM unnest(layouts) layout
+		UNION ALL
+		SELECT 5, 'In the largest partition', layout, round(100.0 * max(n) / sum(n), 1) || ' %'
+		FROM unnest(layouts) layout, demo.partitions(layout) p, demo.rows_in(p::text) n
+		GROUP BY layout
+	)
+	SELECT '  ' || rpad(label, 24) || string_agg(lpad(value, 18), '' ORDER BY array_position(layouts, layout))
+	FROM cell GROUP BY line, label ORDER BY line;
 END $$;
