@@ -269,10 +269,14 @@ drop_container(PG_FUNCTION_ARGS)
 				 errmsg("drop_container cannot run inside a transaction block or a function"),
 				 errdetail("It commits after each partition."),
 				 errhint("Call it on its own, or use DROP TABLE for a container of few partitions.")));
-	check_owner(relid);
-	LockRelationIdForSession(&lock, AccessExclusiveLock);
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("container must not be null")));
 	check_owner(relid);
 	(void) ContainerLookup(relid, false);
+	LockRelationIdForSession(&lock, AccessExclusiveLock);
+	check_owner(relid);			/* it may have changed hands while we waited */
 
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	nestlevel = SqlBegin();

@@ -303,7 +303,7 @@ epk_range(PG_FUNCTION_ARGS)
 	if (prefix.levels > levels)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("prefix has %d components, but the partition key has %d levels",
+				 errmsg("prefix has %d components, but the key takes at most %d",
 						prefix.levels, levels)));
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");

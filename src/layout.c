@@ -72,7 +72,7 @@ LayoutFromDatum(Layout *layout, Datum partitions, bool isnull, int paths)
 	if (layout->levels > paths)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("partitions has %d numbers, but there are only %d partition key paths",
+				 errmsg("partitions has %d numbers, but the number of partition key paths is %d",
 						layout->levels, paths),
 				 errhint("Give at most one number for each path.")));
 

@@ -164,5 +164,5 @@ hash_position(PG_FUNCTION_ARGS)
 				 errmsg("a JSON array or object cannot be part of a partition key"),
 				 errhint("Give a JSON string, number, boolean or null, or {} for undefined.")));
 
-	PG_RETURN_TEXT_P(cstring_to_text(psprintf("%016" INT64_MODIFIER "X", Position(hash, &c))));
+	PG_RETURN_TEXT_P(cstring_to_text(psprintf("%016llX", (unsigned long long) Position(hash, &c))));
 }

@@ -166,9 +166,9 @@ static char *
 bound_hex(PositionHash hash, uint64 position)
 {
 	if (hash == HASH_COSMOS)
-		return psprintf("%016" INT64_MODIFIER "X%016" INT64_MODIFIER "X",
-						position >> 2, (position & 3) << 62);
-	return psprintf("%016" INT64_MODIFIER "X", position);
+		return psprintf("%016llX%016llX", (unsigned long long) (position >> 2),
+						(unsigned long long) ((position & 3) << 62));
+	return psprintf("%016llX", (unsigned long long) position);
 }
 
 /* As in Cosmos DB the space starts at '' and ends at 'FF'. */
@@ -301,7 +301,7 @@ partition_of(PG_FUNCTION_ARGS)
 	if (key.levels > container->levels)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("key has %d components, but container \"%s\" has %d partition key paths",
+				 errmsg("key has %d components, but container \"%s\" takes at most %d",
 						key.levels, get_rel_name(relid), container->levels)));
 	for (int i = 0; i < key.levels; i++)
 	{
