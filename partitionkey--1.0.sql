@@ -561,7 +561,7 @@ CREATE FUNCTION create_container(relation regclass, paths text[], partitions int
 	RETURNS regclass
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
 COMMENT ON FUNCTION create_container(regclass, text[], int[], text) IS
-	'makes an ordinary table or an empty partitioned table a container: divided by one to three partition key paths';
+	'makes an ordinary table or a partitioned table a container: divided by one to three partition key paths';
 
 CREATE PROCEDURE drop_container(container regclass)
 	AS 'MODULE_PATHNAME' LANGUAGE C;

@@ -12,7 +12,6 @@
 #include "access/xact.h"
 #include "catalog/catalog.h"
 #include "catalog/objectaddress.h"
-#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "commands/tablecmds.h"
 #include "fmgr.h"
@@ -30,6 +29,7 @@
 #include "path.h"
 #include "registry.h"
 #include "sql.h"
+#include "tree.h"
 
 static void
 check_owner(Oid relid)
@@ -119,7 +119,7 @@ resolve_paths(Container *container, Relation rel, ArrayType *paths)
 
 /*
  * The hash that a partitioned root divides by.  It must be the key of the first
- * path alone, under one of our operator classes, without partitions yet.
+ * path alone, under one of our operator classes.
  */
 static PositionHash
 root_hash(Relation rel, const Container *container)
@@ -146,14 +146,47 @@ root_hash(Relation rel, const Container *container)
 					 quote_identifier(container->columns[0]), LayoutOperatorClass(&probe, typid))));
 }
 
-/* Give an empty partitioned root its partitions. */
+/*
+ * A root may come with its tree, as a restored one does when the dump was of
+ * the table alone.  Then the tree must be a container's, and is kept.
+ */
+static bool
+has_tree(const Container *container, bool partitions_given)
+{
+	List	   *leaves = ContainerLeaves(container, NULL, 0);
+	ListCell   *cell;
+
+	if (leaves == NIL)
+		return false;
+	if (partitions_given)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("partitioned table \"%s\" has partitions already", get_rel_name(container->relid)),
+				 errhint("Leave out the argument partitions to keep them.")));
+	foreach(cell, leaves)
+	{
+		Leaf	   *leaf = lfirst(cell);
+
+		if (!leaf->regular)
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("partition \"%s\" is not divided from \"%s\" as a container's are",
+							get_rel_name(leaf->relid), get_rel_name(container->relid)),
+					 errdetail("Each node divides by the hash of one key column alone, under the operator class of the root's hash, and each modulus is a power of two."),
+					 errhint("Detach it, make the container, and insert its rows into it.")));
+	}
+	return true;
+}
+
+/* Prepare a partitioned root, and give it its partitions if it has none. */
 static void
-fill_root(const Container *container, const Layout *layout)
+fill_root(const Container *container, const Layout *layout, bool partitions_given)
 {
 	int			nestlevel = SqlBegin();
 
 	ConversionConstrainKey(container);
-	LayoutCreate(container, get_rel_name(container->relid), layout, "", "");
+	if (!has_tree(container, partitions_given))
+		LayoutCreate(container, get_rel_name(container->relid), layout, "", "");
 	SqlEnd(nestlevel);
 }
 
@@ -202,11 +235,6 @@ create_container(PG_FUNCTION_ARGS)
 	{
 		PositionHash hash;
 
-		if (rel->rd_rel->relhassubclass && find_inheritance_children(container.relid, NoLock) != NIL)
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("partitioned table \"%s\" has partitions already", RelationGetRelationName(rel)),
-					 errhint("Detach them, make the container, and insert their rows into it.")));
 		hash = root_hash(rel, &container);
 		if (!PG_ARGISNULL(3) && hash != container.hash)
 			ereport(ERROR,
@@ -225,7 +253,7 @@ create_container(PG_FUNCTION_ARGS)
 	SqlEnd(nestlevel);
 	table_close(rel, NoLock);
 	if (partitioned)
-		fill_root(&container, &layout);
+		fill_root(&container, &layout, !PG_ARGISNULL(2));
 	else
 		ConvertTable(&container, &layout);
 	RegistryInsert(&container);

@@ -121,7 +121,7 @@ check_inheritance(Oid relid)
 {
 	refuse_first(relid, SqlStrings("SELECT inhparent::regclass::text FROM pg_inherits WHERE inhrelid = %u", relid),
 				 "it inherits from table \"%s\"", "Use ALTER TABLE ... NO INHERIT first.");
-	refuse_first(relid, SqlStrings("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %u", relid),
+	refuse_first(relid, SqlStrings("SELECT inhrelid::regclass::text FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = %u AND NOT relispartition", relid),
 				 "table \"%s\" inherits from it", "Use ALTER TABLE ... NO INHERIT on the child first.");
 	refuse_first(relid, SqlStrings("SELECT reloftype::regtype::text FROM pg_class WHERE oid = %u AND reloftype <> 0", relid),
 				 "it is a table of type %s", "Use ALTER TABLE ... NOT OF first.");

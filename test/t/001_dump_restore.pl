@@ -88,5 +88,14 @@ $node->safe_psql('postgres', 'CREATE DATABASE root');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/root.sql", 'root' ], 'restore by way of the roots');
 check_restored('root', 'by way of the roots');
 
+# A dump of one table leaves the registry behind: declared again, it keeps its tree.
+$node->command_ok([ 'pg_dump', '-t', 'logins', '-f', "$dir/table.sql", 'source' ], 'dump of a table');
+$node->safe_psql('postgres', 'CREATE DATABASE one');
+$node->safe_psql('one', 'CREATE EXTENSION partitionkey');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/table.sql", 'one' ], 'restore of a table');
+$node->safe_psql('one', q{SELECT partitionkey.create_container('logins', '{/tenant,/usr}')});
+is($node->safe_psql('one', q{SELECT count(*), sum(items), sum(misplaced) FROM partitionkey.verify('logins')}),
+	'16|5000|0', 'declared again, the container has its leaves and rows');
+
 $node->stop;
 done_testing();
