@@ -543,14 +543,14 @@ CREATE EVENT TRIGGER partitionkey_on_drop ON sql_drop
 COMMENT ON EVENT TRIGGER partitionkey_on_drop IS
 	'forgets dropped containers, and refuses to drop a key column';
 
-CREATE FUNCTION registry_on_rename() RETURNS event_trigger
+CREATE FUNCTION registry_on_alter() RETURNS event_trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON FUNCTION registry_on_rename() IS
-	'follows the new name of a key column';
-CREATE EVENT TRIGGER partitionkey_on_rename ON ddl_command_end WHEN TAG IN ('ALTER TABLE')
-	EXECUTE FUNCTION registry_on_rename();
-COMMENT ON EVENT TRIGGER partitionkey_on_rename IS
-	'follows the new name of a key column';
+COMMENT ON FUNCTION registry_on_alter() IS
+	'follows the new name of a key column, and refuses to make it unfit for a key';
+CREATE EVENT TRIGGER partitionkey_on_alter ON ddl_command_end WHEN TAG IN ('ALTER TABLE')
+	EXECUTE FUNCTION registry_on_alter();
+COMMENT ON EVENT TRIGGER partitionkey_on_alter IS
+	'follows the new name of a key column, and refuses to make it unfit for a key';
 
 CREATE FUNCTION valid_key(VARIADIC "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -601,8 +601,10 @@ GRANT SELECT ON containers TO PUBLIC;
 
 CREATE VIEW physical_partitions AS
 	SELECT r.container, p.partition, p.min_inclusive, p.max_exclusive,
-		   CASE WHEN pg_catalog.pg_stat_get_live_tuples(c.oid) > 0 THEN pg_catalog.pg_stat_get_live_tuples(c.oid)
-				ELSE greatest(c.reltuples, 0)::bigint END AS items,
+		   -- as the planner estimates: rows a page times pages, else what was counted since the start
+		   CASE WHEN c.relpages > 0
+				THEN c.reltuples * (pg_catalog.pg_relation_size(c.oid) / pg_catalog.current_setting('block_size')::int) / c.relpages
+				ELSE pg_catalog.pg_stat_get_live_tuples(c.oid) END::bigint AS items,
 		   pg_catalog.pg_total_relation_size(c.oid) AS bytes
 	FROM registry r
 	CROSS JOIN LATERAL partition_ranges(r.container) p

@@ -77,7 +77,7 @@ RESET ROLE;
 CREATE FUNCTION facts(t regclass) RETURNS SETOF text LANGUAGE sql SET search_path = pg_catalog AS $$
 	SELECT format('table owner %s acl %s rls %s %s', relowner::regrole, relacl, relrowsecurity, relforcerowsecurity) FROM pg_class WHERE oid = t
 	UNION ALL SELECT format('column %s %s typmod %s notnull %s collation %s storage %s compression %s target %s options %s acl %s identity %s generated %s default %s',
-		attname, atttypid::regtype, atttypmod, attnotnull, attcollation, attstorage, attcompression, coalesce(attstattarget, -1), array_remove(attoptions, substring(attoptions::text, 'pg_attver=\d+')), attacl, attidentity, attgenerated, pg_get_expr(adbin, adrelid))
+		attname, atttypid::regtype, atttypmod, attnotnull, attcollation, attstorage, attcompression, coalesce(attstattarget, -1), substring(attoptions::text, 'n_distinct=[-.\d]+'), attacl, attidentity, attgenerated, pg_get_expr(adbin, adrelid))
 		FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum WHERE attrelid = t AND attnum > 0 AND NOT attisdropped
 	UNION ALL SELECT format('constraint %s %s valid %s', conname, pg_get_constraintdef(oid), convalidated) FROM pg_constraint WHERE conrelid = t
 	UNION ALL SELECT format('index %s options %s identity %s', replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON '), c.reloptions, indisreplident)
@@ -112,7 +112,7 @@ SELECT sum(items) AS items, sum(misplaced) AS misplaced FROM partitionkey.verify
 SELECT DISTINCT c.relowner::regrole AS owner, c.relacl, c.reloptions, t.reloptions AS toast, c.relreplident,
 	(SELECT bool_or(indisclustered AND indisreplident) FROM pg_index WHERE indrelid = c.oid) AS marked, c.relpersistence
 	FROM pg_partition_tree('shop.orders') p JOIN pg_class c ON c.oid = p.relid LEFT JOIN pg_class t ON t.oid = c.reltoastrelid WHERE isleaf;
-SELECT DISTINCT attname, coalesce(attstattarget, -1) AS target, attstorage, array_remove(attoptions, substring(attoptions::text, 'pg_attver=\d+')) AS options FROM pg_partition_tree('shop.orders') p JOIN pg_attribute ON attrelid = p.relid
+SELECT DISTINCT attname, coalesce(attstattarget, -1) AS target, attstorage, substring(attoptions::text, 'n_distinct=[-.\d]+') AS options FROM pg_partition_tree('shop.orders') p JOIN pg_attribute ON attrelid = p.relid
 	WHERE attname IN ('note', 'tenant') ORDER BY 1;
 
 -- identity and serial go on where they were; triggers, policies, checks work through the root
@@ -180,6 +180,7 @@ BEGIN
 			PERFORM partitionkey.create_container('typed', ARRAY['/' || c], '{4}', h);
 			INSERT INTO outcome SELECT h, c, sum(items), sum(misplaced), count(*) FILTER (WHERE items > 0) FROM partitionkey.verify('typed');
 			DROP TABLE typed;
+			COMMIT;
 		END LOOP;
 	END LOOP;
 END $$;

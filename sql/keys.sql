@@ -33,11 +33,21 @@ INSERT INTO indexed SELECT string_agg(md5(i::text), '') FROM generate_series(1, 
 INSERT INTO indexed SELECT string_agg(md5(i::text), '') FROM generate_series(1, 65) i;
 SELECT length(k) FROM indexed;
 
+-- the limit is per value, and named by its place in the key
+CREATE TABLE places (id int NOT NULL, v text NOT NULL);
+SELECT create_container('places', '{/id,/v}');
+INSERT INTO places VALUES (1, repeat('x', 3000));
+-- valid_key by itself
+SELECT valid_key('a'::text), valid_key(1), valid_key(true, current_date, 1.5), valid_key('unknown'), valid_key(NULL::text);
+SELECT valid_key('a'::text, '[1]'::jsonb);
+SELECT valid_key('\x00'::bytea);
+SELECT valid_key(VARIADIC ARRAY['a', 'b']);
+
 -- null, undefined, '' and 0 are four keys of a jsonb column; numbers are one key whatever their form
 CREATE TABLE mixed (k jsonb NOT NULL, n int);
 SELECT create_container('mixed', '{/k}', '{8}', 'cosmos');
 INSERT INTO mixed VALUES ('null', 1), ('{}', 2), ('""', 3), ('0', 4), ('42', 5), ('42.0', 6), ('4.2e1', 7), ('"42"', 8), ('-0', 9), ('false', 10), ('true', 11);
-SELECT k, array_agg(n ORDER BY n) AS items, effective_partition_key(jsonb_build_array(k)) AS epk FROM mixed GROUP BY 1 ORDER BY 2;
+SELECT array_agg(n ORDER BY n) AS items, jsonb_typeof(k), effective_partition_key(jsonb_build_array(k)) AS epk FROM mixed GROUP BY k ORDER BY 1;
 SELECT min(n) FROM mixed WHERE k = 'null'; SELECT min(n) FROM mixed WHERE k = '{}'; SELECT count(*) FROM mixed WHERE k = '42';
 INSERT INTO mixed VALUES ('[1]');
 INSERT INTO mixed VALUES ('{"a": 1}');
@@ -102,6 +112,8 @@ SELECT partition_of('typed', '[5,"8f14e45f-ceea-167a-5a36-dedd4bea2543",true,1]'
 SELECT partition_of('mixed', '["a","b"]');
 SELECT partition_of('typed', '["5"]');
 SELECT partition_of('typed', '[5.5]');
+SELECT partition_of('typed', '[99999999999999]');
+SELECT partition_of('doubles', '[1e400]');
 SELECT partition_of('typed', '[null]');
 SELECT partition_of('typed', '[{}]');
 SELECT partition_of('typed', '[5,"no uuid"]');

@@ -124,6 +124,7 @@ BEGIN
 			EXECUTE 'SELECT count(*) FROM one WHERE ' || c.predicate INTO found;
 			INSERT INTO outcome VALUES (t || ': ' || c.predicate, touched('SELECT * FROM one WHERE ' || c.predicate), found);
 			DROP TABLE one;
+			COMMIT;
 		END LOOP;
 	END LOOP;
 END $$;

@@ -45,6 +45,14 @@ ALTER TABLE u ADD COLUMN free int, DROP COLUMN IF EXISTS nothing;
 ALTER TABLE u DROP COLUMN free;
 SELECT columns FROM partitionkey.containers;
 
+-- or made unfit for a key
+ALTER TABLE u ALTER COLUMN b DROP NOT NULL;
+ALTER TABLE u ALTER COLUMN c4 DROP NOT NULL;
+ALTER TABLE u ALTER COLUMN c4 TYPE bytea USING '\x00';
+ALTER TABLE u ALTER COLUMN c4 TYPE varchar(100);
+ALTER TABLE u ALTER COLUMN "A new" TYPE bytea USING NULL;
+SELECT columns FROM partitionkey.containers;
+
 -- nobody else's
 RESET ROLE;
 SET ROLE regress_pk_stranger;
@@ -125,6 +133,10 @@ CREATE VIEW on_d1 AS SELECT * FROM d1;
 CALL partitionkey.drop_container('d1');
 SELECT count(*) FROM partitionkey.partition_ranges('d1');
 DROP VIEW on_d1;
+ALTER TABLE d1 ADD UNIQUE (k);
+CREATE TABLE refers (k int REFERENCES d1 (k));
+CALL partitionkey.drop_container('d1');
+DROP TABLE refers;
 CALL partitionkey.drop_container('d1');
 CALL partitionkey.drop_container('d1');
 BEGIN;

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
 #include "utils/acl.h"
 
 #if PG_VERSION_NUM >= 160000
@@ -16,8 +17,10 @@
 
 #if PG_VERSION_NUM < 160000
 #define OwnsRelation(relid, roleid) pg_class_ownercheck(relid, roleid)
+#define SchemaAclCheck(schema, roleid, mode) pg_namespace_aclcheck(schema, roleid, mode)
 #else
 #define OwnsRelation(relid, roleid) object_ownercheck(RelationRelationId, relid, roleid)
+#define SchemaAclCheck(schema, roleid, mode) object_aclcheck(NamespaceRelationId, schema, roleid, mode)
 #endif
 
 #if PG_VERSION_NUM < 180000

@@ -13,6 +13,7 @@
 #include "catalog/catalog.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_type.h"
+#include "commands/defrem.h"
 #include "commands/tablecmds.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -49,6 +50,7 @@ static Relation
 open_table(Oid relid)
 {
 	Relation	rel;
+	AclResult	may_create;
 
 	check_owner(relid);
 	rel = try_relation_open(relid, AccessExclusiveLock);
@@ -72,6 +74,9 @@ open_table(Oid relid)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is a partition of another table", RelationGetRelationName(rel)),
 				 errhint("Name the partitioned table, or detach the partition first.")));
+	may_create = SchemaAclCheck(RelationGetNamespace(rel), GetUserId(), ACL_CREATE);
+	if (may_create != ACLCHECK_OK)
+		aclcheck_error(may_create, OBJECT_SCHEMA, get_namespace_name(RelationGetNamespace(rel)));
 	CheckTableNotInUse(rel, "make a container of");
 	return rel;
 }
@@ -94,7 +99,8 @@ resolve_paths(Container *container, Relation rel, ArrayType *paths)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%d partition key paths are too many", n),
-				 errdetail("A hierarchical partition key has at most %d levels, as in Cosmos DB.", MAX_LEVELS)));
+				 errdetail("A hierarchical partition key has at most %d levels, as in Cosmos DB.", MAX_LEVELS),
+				 errhint("Keep the first ones, or join the values of several into one column.")));
 
 	for (int i = 0; i < n; i++)
 	{
@@ -272,12 +278,29 @@ partitions_upwards(Oid relid)
 }
 
 /*
+ * Give a container that is about to lose its partitions another name, under
+ * which nobody takes what is left for the whole.
+ */
+static void
+rename_dropping(Oid relid)
+{
+	const char *name = get_rel_name(relid);
+	const char *suffix = "_dropping";
+	int			at = (int) strlen(name) - (int) strlen(suffix);
+
+	if (at < 0 || strcmp(name + at, suffix) != 0)
+		SqlExecute("ALTER TABLE %s RENAME TO %s", QualifiedName(relid),
+				   quote_identifier(ChooseRelationName(name, NULL, suffix + 1, get_rel_namespace(relid), false)));
+}
+
+/*
  * drop_container(container regclass), a procedure
  *
  * One partition a transaction, since dropping thousands of tables in one takes
  * more locks than the lock table holds.  A session lock on the root keeps
- * everybody out meanwhile, so nobody ever sees a part of the container; an
- * error releases it.
+ * everybody out meanwhile, so nobody ever sees a part of the container.  An
+ * error releases it; what is left then has the name with _dropping, and can be
+ * dropped by another call.
  */
 PG_FUNCTION_INFO_V1(drop_container);
 Datum
@@ -310,6 +333,7 @@ drop_container(PG_FUNCTION_ARGS)
 	nestlevel = SqlBegin();
 	ConversionCheckDependents(relid, "drop container", "Drop them first.");
 	partitions = partitions_upwards(relid);
+	rename_dropping(relid);
 	SqlEnd(nestlevel);
 	foreach(cell, partitions)
 	{

@@ -87,7 +87,7 @@ outside_dependents(Oid relid)
 					  "   WHEN 'pg_type'::regclass THEN d.deptype = 'i'"
 					  "   WHEN 'pg_attrdef'::regclass THEN EXISTS (SELECT FROM pg_attrdef WHERE oid = d.objid AND adrelid IN (SELECT relid FROM own))"
 					  "   WHEN 'pg_constraint'::regclass THEN EXISTS (SELECT FROM pg_constraint WHERE oid = d.objid"
-					  "      AND conrelid IN (SELECT relid FROM own) AND confrelid NOT IN (SELECT relid FROM own))"
+					  "      AND (conparentid <> 0 OR conrelid IN (SELECT relid FROM own) AND confrelid NOT IN (SELECT relid FROM own)))"
 					  "   WHEN 'pg_trigger'::regclass THEN EXISTS (SELECT FROM pg_trigger WHERE oid = d.objid AND tgrelid IN (SELECT relid FROM own))"
 					  "   WHEN 'pg_policy'::regclass THEN EXISTS (SELECT FROM pg_policy WHERE oid = d.objid AND polrelid IN (SELECT relid FROM own))"
 					  "   WHEN 'pg_statistic_ext'::regclass THEN EXISTS (SELECT FROM pg_statistic_ext WHERE oid = d.objid AND stxrelid IN (SELECT relid FROM own))"
@@ -107,8 +107,8 @@ ConversionCheckDependents(Oid relid, const char *problem, const char *hint)
 		return;
 	initStringInfo(&detail);
 	foreach(cell, dependents)
-		appendStringInfo(&detail, "%s%s depends on it.", detail.len > 0 ? "\n" : "", (char *) lfirst(cell));
-	detail.data[0] = pg_ascii_toupper((unsigned char) detail.data[0]);
+		appendStringInfo(&detail, "%s%s depends on table %s", detail.len > 0 ? "\n" : "",
+						 (char *) lfirst(cell), QualifiedName(relid));
 	ereport(ERROR,
 			(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
 			 errmsg("cannot %s \"%s\" because other objects depend on it", problem, get_rel_name(relid)),
@@ -145,49 +145,20 @@ check_constraints(Oid relid)
 void
 ConversionCheckTable(Oid relid)
 {
+	refuse_first(relid, SqlStrings("SELECT extname FROM pg_depend JOIN pg_extension e ON refobjid = e.oid"
+								   " WHERE classid = 'pg_class'::regclass AND objid = %u AND deptype = 'e'", relid),
+				 "it belongs to extension \"%s\"", "Make a table of your own.");
+	check_inheritance(relid);
 	ConversionCheckDependents(relid, "make a container of",
 							  "Drop them, or what makes them depend on it, and create them again afterwards: the container keeps the name. A container can't be the target of foreign keys.");
-	check_inheritance(relid);
 	check_constraints(relid);
 	refuse_first(relid, SqlStrings("SELECT rulename FROM pg_rewrite WHERE ev_class = %u", relid),
 				 "it has the rule \"%s\"", "Drop the rule first; a trigger can often do the same.");
 	refuse_first(relid, SqlStrings("SELECT tgname FROM pg_trigger WHERE tgrelid = %u AND NOT tgisinternal AND tgtype & 1 = 1"
 								   " AND (tgoldtable IS NOT NULL OR tgnewtable IS NOT NULL)", relid),
 				 "row trigger \"%s\" has transition tables, which partitioned tables don't allow", "Make it a statement trigger, or drop it first.");
-	refuse_first(relid, SqlStrings("SELECT extname FROM pg_depend JOIN pg_extension e ON refobjid = e.oid"
-								   " WHERE classid = 'pg_class'::regclass AND objid = %u AND deptype = 'e'", relid),
-				 "it belongs to extension \"%s\"", "Make a table of your own.");
 	refuse_first(relid, SqlStrings("SELECT provider FROM pg_seclabel WHERE classoid = 'pg_class'::regclass AND objoid = %u", relid),
 				 "it has a security label of provider \"%s\"", "Remove the label first.");
-}
-
-/* Refuse key columns that can't be hashed as keys. */
-static void
-check_key_column(Oid relid, const char *path, Form_pg_attribute att)
-{
-	if (ComponentTypeName(att->atttypid) == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("partition key path \"%s\": column \"%s\" is of type %s, which can't be a partition key",
-						path, NameStr(att->attname), format_type_be(att->atttypid)),
-				 errhint("%s", ComponentTypeHint(att->atttypid))));
-	if (att->attgenerated != '\0')
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("partition key path \"%s\": column \"%s\" is a generated column",
-						path, NameStr(att->attname)),
-				 errdetail("PostgreSQL computes it after it has chosen the partition."),
-				 errhint("Make it an ordinary column that the application fills: ALTER TABLE %s ALTER COLUMN %s DROP EXPRESSION",
-						 QualifiedName(relid), quote_identifier(NameStr(att->attname)))));
-	if (OidIsValid(att->attcollation) && !get_collation_isdeterministic(att->attcollation))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("partition key path \"%s\": column \"%s\" has the nondeterministic collation \"%s\"",
-						path, NameStr(att->attname), get_collation_name(att->attcollation)),
-				 errdetail("Under it different strings are equal, but have different places in the hash space."),
-				 errhint("Use ALTER TABLE %s ALTER COLUMN %s TYPE %s COLLATE \"C\"",
-						 QualifiedName(relid), quote_identifier(NameStr(att->attname)),
-						 format_type_with_typemod(att->atttypid, att->atttypmod))));
 }
 
 /* Behind the opening parenthesis of an index's columns put the key columns it lacks. */
@@ -288,7 +259,7 @@ ConversionCheckKey(const Container *container)
 	{
 		AttrNumber	attnum = get_attnum(container->relid, container->columns[i]);
 
-		check_key_column(container->relid, container->paths[i], TupleDescAttr(RelationGetDescr(rel), attnum - 1));
+		ContainerCheckColumn(container->relid, container->paths[i], TupleDescAttr(RelationGetDescr(rel), attnum - 1));
 	}
 	indexes = SqlOids("SELECT indexrelid FROM pg_index WHERE indrelid = %u AND indisunique ORDER BY 1", container->relid);
 	foreach(cell, indexes)
@@ -306,24 +277,25 @@ void
 ConversionConstrainKey(const Container *container)
 {
 	char	   *table = QualifiedName(container->relid);
-	StringInfoData checked;
+	StringInfoData columns;
+	bool		check = false;
 
-	initStringInfo(&checked);
+	initStringInfo(&columns);
 	for (int i = 0; i < container->levels; i++)
 	{
 		const char *column = quote_identifier(container->columns[i]);
 		Oid			typid = getBaseType(get_atttype(container->relid, get_attnum(container->relid, container->columns[i])));
 
 		SqlExecute("ALTER TABLE %s ALTER COLUMN %s SET NOT NULL", table, column);
-		if (typid == TEXTOID || typid == VARCHAROID || typid == JSONBOID)
-			appendStringInfo(&checked, "%s%s", checked.len > 0 ? ", " : "", column);
+		appendStringInfo(&columns, "%s%s", i > 0 ? ", " : "", column);
+		check |= typid == TEXTOID || typid == VARCHAROID || typid == JSONBOID;
 	}
 	/* A copy of a container by LIKE may bring one along, on other columns. */
 	if (OidIsValid(get_relation_constraint_oid(container->relid, CHECK_NAME, true)))
 		SqlExecute("ALTER TABLE %s DROP CONSTRAINT %s", table, CHECK_NAME);
-	if (checked.len > 0)
+	if (check)
 		SqlExecute("ALTER TABLE %s ADD CONSTRAINT %s CHECK (partitionkey.valid_key(%s))",
-				   table, CHECK_NAME, checked.data);
+				   table, CHECK_NAME, columns.data);
 }
 
 /* What a table has that is made anew once the new table has its name, in that order. */

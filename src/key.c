@@ -87,14 +87,28 @@ string_size(const Component *c)
 }
 
 static void
-check_value(int n, Oid typid, Datum value)
+check_value(int n, Oid basetype, Datum value)
 {
 	Component	c;
-	Oid			basetype = getBaseType(typid);
 
-	/* The short strings that nearly all keys are need no closer look. */
-	if (basetype != JSONBOID && toast_raw_datum_size(value) - VARHDRSZ <= MAX_VALUE_BYTES)
-		return;
+	if (basetype == UNKNOWNOID)
+	{
+		basetype = TEXTOID;		/* a literal */
+		value = CStringGetTextDatum(DatumGetCString(value));
+	}
+	switch (basetype)
+	{
+		case TEXTOID:
+		case VARCHAROID:
+			/* The short strings that nearly all keys are need no closer look. */
+			if (toast_raw_datum_size(value) - VARHDRSZ <= MAX_VALUE_BYTES)
+				return;
+			/* FALLTHROUGH */
+		case JSONBOID:
+			break;
+		default:
+			return;
+	}
 	if (!ComponentSetDatum(&c, basetype, value))
 		ereport(ERROR,
 				(errcode(ERRCODE_CHECK_VIOLATION),
@@ -108,6 +122,31 @@ check_value(int n, Oid typid, Datum value)
 				 errhint("Use a shorter value as key, for example a digest of this one.")));
 }
 
+/* The arguments' base types, looked up once for a call site. */
+static Oid *
+argument_types(FunctionCallInfo fcinfo)
+{
+	Oid		   *types = fcinfo->flinfo->fn_extra;
+
+	if (types != NULL)
+		return types;
+	if (get_fn_expr_variadic(fcinfo->flinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("valid_key takes the components of a key, not an array of them")));
+	types = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(Oid) * PG_NARGS());
+	for (int i = 0; i < PG_NARGS(); i++)
+	{
+		types[i] = getBaseType(get_fn_expr_argtype(fcinfo->flinfo, i));
+		if (types[i] != UNKNOWNOID && ComponentTypeName(types[i]) == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("a value of type %s cannot be part of a partition key", format_type_be(types[i])),
+					 errhint("%s", ComponentTypeHint(types[i]))));
+	}
+	return fcinfo->flinfo->fn_extra = types;
+}
+
 /*
  * valid_key(VARIADIC "any") returns boolean
  *
@@ -118,8 +157,10 @@ PG_FUNCTION_INFO_V1(valid_key);
 Datum
 valid_key(PG_FUNCTION_ARGS)
 {
+	Oid		   *types = argument_types(fcinfo);
+
 	for (int i = 0; i < PG_NARGS(); i++)
 		if (!PG_ARGISNULL(i))
-			check_value(i, get_fn_expr_argtype(fcinfo->flinfo, i), PG_GETARG_DATUM(i));
+			check_value(i, types[i], PG_GETARG_DATUM(i));
 	PG_RETURN_BOOL(true);
 }

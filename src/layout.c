@@ -41,13 +41,13 @@ check_partitions(int partitions)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of partitions %d is not a power of two", partitions),
-				 errdetail("Each partition is halved when it grows."),
+				 errdetail("A partition is a range of the hash space, halved as often as needed."),
 				 errhint("Use 1, 2, 4, 8, 16 and so on.")));
 	if (partitions > MAX_LEAVES)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("number of partitions %d is over the limit of %d", partitions, MAX_LEAVES),
-				 errhint("A query of all partitions locks each of them, and the lock table of max_locks_per_transaction is too small for that; start with fewer and split them when they grow.")));
+				 errhint("A query of all partitions locks each of them, and the lock table of max_locks_per_transaction is too small for that; use fewer: each can be halved later.")));
 }
 
 void
@@ -89,7 +89,7 @@ LayoutFromDatum(Layout *layout, Datum partitions, bool isnull, int paths)
 		ereport(WARNING,
 				(errmsg("container will have %d leaf partitions", layout->leaves),
 				 errdetail("Each query without a key plans, locks and opens all of them, and each session keeps their descriptions in memory."),
-				 errhint("Start with at most %d and split partitions when they grow.", WARN_LEAVES)));
+				 errhint("Use at most %d: each can be halved later.", WARN_LEAVES)));
 }
 
 void

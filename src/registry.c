@@ -5,8 +5,8 @@
  * Users may only read the table; it is written from here, below SQL's
  * privileges, after an ownership check by the caller.  Two event triggers of
  * the extension keep it true: a dropped container is forgotten, a renamed key
- * column is followed, and dropping a key column is refused (PostgreSQL itself
- * refuses that only for levels that the tree uses).
+ * column is followed, and a key column can't be dropped or made unfit for a key
+ * (PostgreSQL itself sees to that only at levels that the tree uses).
  */
 #include "postgres.h"
 
@@ -25,6 +25,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "compat.h"
 #include "registry.h"
@@ -138,6 +139,34 @@ ContainerLevel(const Container *container, const char *column)
 		if (strcmp(container->columns[i], column) == 0)
 			return i;
 	return -1;
+}
+
+void
+ContainerCheckColumn(Oid relid, const char *path, Form_pg_attribute att)
+{
+	if (ComponentTypeName(att->atttypid) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("partition key path \"%s\": column \"%s\" is of type %s, which can't be a partition key",
+						path, NameStr(att->attname), format_type_be(att->atttypid)),
+				 errhint("%s", ComponentTypeHint(att->atttypid))));
+	if (att->attgenerated != '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("partition key path \"%s\": column \"%s\" is a generated column",
+						path, NameStr(att->attname)),
+				 errdetail("PostgreSQL computes it after it has chosen the partition."),
+				 errhint("Make it an ordinary column that the application fills: ALTER TABLE %s ALTER COLUMN %s DROP EXPRESSION",
+						 QualifiedName(relid), quote_identifier(NameStr(att->attname)))));
+	if (OidIsValid(att->attcollation) && !get_collation_isdeterministic(att->attcollation))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("partition key path \"%s\": column \"%s\" has the nondeterministic collation \"%s\"",
+						path, NameStr(att->attname), get_collation_name(att->attcollation)),
+				 errdetail("Under it different strings are equal, but have different places in the hash space."),
+				 errhint("Use ALTER TABLE %s ALTER COLUMN %s TYPE %s COLLATE \"C\"",
+						 QualifiedName(relid), quote_identifier(NameStr(att->attname)),
+						 format_type_with_typemod(att->atttypid, att->atttypmod))));
 }
 
 void
@@ -256,12 +285,42 @@ registry_on_drop(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* registry_on_rename() returns event_trigger, on ddl_command_end of ALTER TABLE */
-PG_FUNCTION_INFO_V1(registry_on_rename);
+/*
+ * Refuse to make a key column unfit for a key.  PostgreSQL itself refuses a new
+ * type for levels that the tree uses, and a NULL only by a primary key.
+ */
+static void
+check_altered(Oid relid)
+{
+	Container  *container = ContainerLookup(relid, true);
+
+	for (int i = 0; container != NULL && i < container->levels; i++)
+	{
+		HeapTuple	tuple = SearchSysCacheAttName(relid, container->columns[i]);
+		Form_pg_attribute att;
+
+		if (!HeapTupleIsValid(tuple))
+			continue;			/* check_dropped_column has its say */
+		att = (Form_pg_attribute) GETSTRUCT(tuple);
+		ContainerCheckColumn(relid, container->paths[i], att);
+		if (!att->attnotnull)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+					 errmsg("column \"%s\" must be NOT NULL because it is the partition key path \"%s\" of container \"%s\"",
+							container->columns[i], container->paths[i], get_rel_name(relid))));
+		ReleaseSysCache(tuple);
+	}
+}
+
+/* registry_on_alter() returns event_trigger, on ddl_command_end of ALTER TABLE */
+PG_FUNCTION_INFO_V1(registry_on_alter);
 Datum
-registry_on_rename(PG_FUNCTION_ARGS)
+registry_on_alter(PG_FUNCTION_ARGS)
 {
 	RenameStmt *statement;
+	List	   *altered;
+	ListCell   *cell;
+	int			nestlevel;
 
 	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
 		elog(ERROR, "not called by the event trigger manager");
@@ -273,6 +332,15 @@ registry_on_rename(PG_FUNCTION_ARGS)
 
 		if (OidIsValid(relid))
 			registry_rename_column(relid, statement->subname, statement->newname);
+		PG_RETURN_NULL();
 	}
+
+	nestlevel = SqlBegin();
+	SPI_connect();
+	altered = SqlOids("SELECT DISTINCT objid FROM pg_event_trigger_ddl_commands() WHERE classid = 'pg_class'::regclass");
+	foreach(cell, altered)
+		check_altered(lfirst_oid(cell));
+	SPI_finish();
+	SqlEnd(nestlevel);
 	PG_RETURN_NULL();
 }

@@ -10,6 +10,8 @@
 
 #include "postgres.h"
 
+#include "catalog/pg_attribute.h"
+
 #include "component.h"
 #include "position.h"
 
@@ -30,6 +32,9 @@ extern Container *ContainerLookup(Oid relid, bool missing_ok);
 
 /* The level whose key column has this name, or -1. */
 extern int	ContainerLevel(const Container *container, const char *column);
+
+/* Refuse a column whose values can't be hashed as keys, naming its path. */
+extern void ContainerCheckColumn(Oid relid, const char *path, Form_pg_attribute att);
 
 /* Enter a container.  The caller has checked that the user owns the table. */
 extern void RegistryInsert(const Container *container);

@@ -230,6 +230,28 @@ is_integer_type(Oid typid)
 	return typid == INT2OID || typid == INT4OID || typid == INT8OID;
 }
 
+/* Read a text as a value of a type, which raises the type's own errors. */
+static Datum
+column_value(Oid typid, char *value)
+{
+	Oid			input;
+	Oid			ioparam;
+
+	getTypeInputInfo(typid, &input, &ioparam);
+	return OidInputFunctionCall(input, value, ioparam, -1);
+}
+
+/* What to write instead of a value of the wrong kind. */
+static const char *
+kind_hint(const JsonbValue *value)
+{
+	if (value->type == jbvNull || value->type == jbvBinary)
+		return "Only key columns of type jsonb hold Cosmos DB's null and undefined.";
+	if (value->type == jbvString)
+		return "Write numbers and booleans without quotes.";
+	return "Write text, uuids, dates and times in quotes.";
+}
+
 /*
  * The component that a column holds when a key gives it this JSON value: a
  * string is read as the column's type, so that '["A0EE..."]' finds a uuid.
@@ -257,29 +279,29 @@ set_component(Component *c, const JsonbValue *value, int n, Oid relid, AttrNumbe
 				 errmsg("component %d of the key is %s, but column \"%s\" is of type %s",
 						n + 1, KeyValueKind(value), get_attname(relid, attnum, false),
 						format_type_be(typid)),
-				 value->type == jbvNull || value->type == jbvBinary ?
-				 errhint("Only key columns of type jsonb hold Cosmos DB's null and undefined.") : 0));
+				 errhint("%s", kind_hint(value))));
 
-	if (is_integer_type(typid) &&
-		!DatumGetBool(DirectFunctionCall2(numeric_eq, NumericGetDatum(value->val.numeric),
-										  DirectFunctionCall1(numeric_floor, NumericGetDatum(value->val.numeric)))))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("component %d of the key is not a whole number, but column \"%s\" is of type %s",
-						n + 1, get_attname(relid, attnum, false), format_type_be(typid))));
-	if (typid == FLOAT4OID)
-		ComponentSetDatum(c, typid, DirectFunctionCall1(numeric_float4, NumericGetDatum(value->val.numeric)));
-	else if (value->type != jbvString || typid == TEXTOID || typid == VARCHAROID)
-		ComponentSetJsonbValue(c, value);
+	if (value->type == jbvBool)
+		ComponentSetBool(c, value->val.boolean);
+	else if (value->type == jbvString)
+		ComponentSetDatum(c, typid, column_value(typid, pnstrdup(value->val.string.val, value->val.string.len)));
 	else
 	{
-		Oid			input;
-		Oid			ioparam;
+		Datum		number = NumericGetDatum(value->val.numeric);
 
-		getTypeInputInfo(typid, &input, &ioparam);
-		ComponentSetDatum(c, typid,
-						  OidInputFunctionCall(input, pnstrdup(value->val.string.val, value->val.string.len),
-											   ioparam, -1));
+		/* 5.0 is a whole number, which the input of integers does not take. */
+		if (is_integer_type(typid))
+		{
+			Datum		whole = DirectFunctionCall1(numeric_floor, number);
+
+			if (!DatumGetBool(DirectFunctionCall2(numeric_eq, number, whole)))
+				ereport(ERROR,
+						(errcode(ERRCODE_DATATYPE_MISMATCH),
+						 errmsg("component %d of the key is not a whole number, but column \"%s\" is of type %s",
+								n + 1, get_attname(relid, attnum, false), format_type_be(typid))));
+			number = whole;
+		}
+		ComponentSetDatum(c, typid, column_value(typid, DatumGetCString(DirectFunctionCall1(numeric_out, number))));
 	}
 }
 

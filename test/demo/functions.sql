@@ -8,7 +8,7 @@ DECLARE
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
 		CONTINUE WHEN line ~ '^ *(Recheck Cond|Heap Blocks|Heap Fetches|Index Searches):';
-		RETURN NEXT '  ' || line;
+		RETURN NEXT '  ' || regexp_replace(line, '(rows=\d+)\.00', '\1');
 	END LOOP;
 END $$;
 
