@@ -79,6 +79,9 @@ UNION ALL
 :show
 SELECT sum(items) AS items, sum(misplaced) AS misplaced FROM partitionkey.verify('logins');
 :tell
+DO $$ BEGIN
+	ASSERT (SELECT sum(items) = 200000 AND sum(misplaced) = 0 FROM partitionkey.verify('logins')), 'rows are lost or misplaced';
+END $$;
 
 \echo == 3. The three reads, as plain SQL, with their plans (shortened)
 \set all_of_tenant 'SELECT * FROM logins WHERE tenant_id = ''Adatum'''
