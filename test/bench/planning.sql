@@ -1,4 +1,4 @@
--- The planner's time for a query with the full key, as EXPLAIN tells it: blocks of calls in turn.
+-- The planner's time for a query with the full key, as EXPLAIN tells it: blocks of plans in turn.
 -- EXPLAIN counts whole microseconds, so a block gives the mean of its faster half, not its median.
 
 CREATE SCHEMA planning;
@@ -11,7 +11,7 @@ BEGIN
 END
 $$;
 
-CREATE PROCEDURE bench.measure_planning(layouts text[], condition text, calls int, round int)
+CREATE PROCEDURE bench.measure_planning(layouts text[], condition text, plans int, round int)
 LANGUAGE plpgsql AS $$
 DECLARE
     layout text;
@@ -20,14 +20,14 @@ DECLARE
 BEGIN
     FOREACH layout IN ARRAY layouts LOOP
         times := '{}';
-        FOR i IN 1 .. calls LOOP
+        FOR i IN 1 .. plans LOOP
             EXECUTE format('EXPLAIN (SUMMARY, FORMAT JSON) SELECT * FROM planning.%I WHERE %s', layout, condition)
                 INTO plan;
             times := times || (plan -> 0 ->> 'Planning Time')::float8 / 1000;
         END LOOP;
         INSERT INTO bench.measurement
             SELECT 'planning', layout, round, avg(t)
-            FROM (SELECT t FROM unnest(times) t ORDER BY t LIMIT calls / 2) h;
+            FROM (SELECT t FROM unnest(times) t ORDER BY t LIMIT plans / 2) h;
     END LOOP;
 END
 $$;
@@ -40,8 +40,8 @@ CALL bench.make_planned('{64,32}', '{/tenant_id,/user_id}');
 
 -- Round 0 is for the caches, and doesn't count.
 SELECT format('CALL bench.measure_planning(%L, %L, %s, %s)',
-    CASE WHEN round % 2 = 1 THEN layouts ELSE ARRAY[layouts[2], layouts[1]] END, condition, :calls, round)
-FROM generate_series(0, :blocks) round, (VALUES
+    CASE WHEN round % 2 = 1 THEN layouts ELSE ARRAY[layouts[2], layouts[1]] END, condition, :plans, round)
+FROM generate_series(0, :rounds) round, (VALUES
     (ARRAY['{32}', '{2048}'], $$ tenant_id = 'tenant-123' $$),
     (ARRAY['{8,4}', '{64,32}'], $$ tenant_id = 'tenant-123' AND user_id = 'user-4567' $$)) v(layouts, condition)
 ORDER BY round, layouts \gexec

@@ -35,6 +35,6 @@ $$;
 -- Round 0 is for the caches, and doesn't count.
 SELECT format('CALL bench.measure_position(%L, %s, %s)',
     CASE WHEN round % 2 = 1 THEN '{nothing,builtin,xxhash,cosmos}' ELSE '{cosmos,xxhash,builtin,nothing}' END, len, round)
-FROM generate_series(0, :passes) round, (VALUES (12), (1000)) v(len)
+FROM generate_series(0, :rounds) round, (VALUES (12), (1000)) v(len)
 ORDER BY round, len \gexec
 DELETE FROM bench.measurement WHERE round = 0;

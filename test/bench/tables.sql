@@ -32,5 +32,11 @@ SELECT FROM partitionkey.create_container('undivided.event', '{/tenant_id,/user_
 -- Row i is the same for everybody, so that point.pgbench can name its key. Of a million rows, each
 -- hundredth is one of the 400 small tenants' (25 rows each); the others belong to 792 larger ones
 -- (1,250 rows and 45 users each).
-\set query 'COPY (SELECT \'tenant-\' || CASE WHEN i % 100 = 0 THEN 801 + i / 100 % 400 ELSE 1 + i * 7919 % 800 END, \'user-\' || 1000 + i * 104729 % 9000, i, timestamptz \'2025-01-01 00:00:00+00\' + i * interval \'1.37 s\', substr(md5(i::text) || md5((-i)::text), 1, 50) FROM generate_series(1::bigint, ' :rows ') i) TO ' :'file'
-:query;
+COPY (
+    SELECT 'tenant-' || CASE WHEN i % 100 = 0 THEN 801 + i / 100 % 400 ELSE 1 + i * 7919 % 800 END,
+        'user-' || 1000 + i * 104729 % 9000,
+        i,
+        timestamptz '2025-01-01 00:00:00+00' + i * interval '1.37 s',
+        left(md5(i::text) || md5((-i)::text), 50)
+    FROM generate_series(1::bigint, :rows) i
+) TO :'file';
