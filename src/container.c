@@ -9,7 +9,6 @@
 
 #include "access/relation.h"
 #include "access/table.h"
-#include "access/xact.h"
 #include "catalog/catalog.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_type.h"
@@ -27,6 +26,7 @@
 #include "compat.h"
 #include "conversion.h"
 #include "layout.h"
+#include "obstacle.h"
 #include "path.h"
 #include "registry.h"
 #include "sql.h"
@@ -254,8 +254,8 @@ create_container(PG_FUNCTION_ARGS)
 
 	SPI_connect();
 	nestlevel = SqlBegin();
-	ConversionCheckTable(container.relid);
-	ConversionCheckKey(&container);
+	ObstacleCheckTable(container.relid);
+	ObstacleCheckKey(&container);
 	SqlEnd(nestlevel);
 	table_close(rel, NoLock);
 	if (partitioned)
@@ -331,7 +331,7 @@ drop_container(PG_FUNCTION_ARGS)
 
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	nestlevel = SqlBegin();
-	ConversionCheckDependents(relid, "drop container", "Drop them first.");
+	ObstacleCheckDependents(relid, "drop container", "Drop them first.");
 	partitions = partitions_upwards(relid);
 	rename_dropping(relid);
 	SqlEnd(nestlevel);

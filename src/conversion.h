@@ -8,19 +8,6 @@
 #include "layout.h"
 #include "registry.h"
 
-/*
- * Refuse a table that has something a container can't carry, naming it and the
- * way out.  Works for ordinary tables and for partitioned roots.  Needs SPI.
- */
-extern void ConversionCheckKey(const Container *container);
-extern void ConversionCheckTable(Oid relid);
-
-/*
- * Refuse, in the given words ("cannot ..."), if objects outside a table depend
- * on it.  Needs SPI.
- */
-extern void ConversionCheckDependents(Oid relid, const char *problem, const char *hint);
-
 /* Prepare the key columns of a root: NOT NULL, and a check on their values.  Needs SPI. */
 extern void ConversionConstrainKey(const Container *container);
 

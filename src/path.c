@@ -7,7 +7,6 @@
  */
 #include "postgres.h"
 
-#include "access/table.h"
 #include "parser/scansup.h"
 #include "utils/builtins.h"
 #include "utils/varlena.h"

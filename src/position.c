@@ -14,7 +14,6 @@
 #include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/uuid.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

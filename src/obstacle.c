@@ -1,0 +1,246 @@
+/*
+ * obstacle.c
+ *		What keeps a table from becoming a container.
+ *
+ * What must stay true: anything that depends on a table and is not carried over
+ * by conversion.c is refused before the first change, by a list of what is
+ * known rather than of what is not, so that an object that neither file knows
+ * is never lost.  Each message names the object, each hint the way out.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+
+#include "compat.h"
+#include "obstacle.h"
+#include "sql.h"
+
+/* Raise 0A000: the table can't become a container because of something, and what to do. */
+static void
+refuse(Oid relid, const char *because, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot make table \"%s\" a container because %s", get_rel_name(relid), because),
+			 errhint("%s", hint)));
+}
+
+/* Refuse with the first of a query's texts, if it gives any. */
+static void
+refuse_first(Oid relid, List *found, const char *format, const char *hint)
+{
+	if (found != NIL)
+		refuse(relid, psprintf(format, (char *) linitial(found)), hint);
+}
+
+/*
+ * The objects that depend on a table or its partitions without being a part
+ * of them, described for people.  A view is reached by its rule.
+ */
+static List *
+outside_dependents(Oid relid)
+{
+	return SqlStrings("WITH own(relid) AS (SELECT %u::oid UNION SELECT relid FROM pg_partition_tree(%u))"
+					  " SELECT DISTINCT CASE d.classid WHEN 'pg_rewrite'::regclass"
+					  "   THEN pg_describe_object('pg_class'::regclass, (SELECT ev_class FROM pg_rewrite WHERE oid = d.objid), 0)"
+					  "   ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END"
+					  " FROM pg_depend d"
+					  " WHERE (d.refclassid = 'pg_class'::regclass AND d.refobjid IN (SELECT relid FROM own)"
+					  "    OR d.refclassid = 'pg_type'::regclass AND d.refobjid IN"
+					  "       (SELECT unnest(ARRAY[oid, typarray]) FROM pg_type WHERE typrelid IN (SELECT relid FROM own)))"
+					  " AND NOT CASE d.classid"
+					  "   WHEN 'pg_class'::regclass THEN d.objid IN (SELECT relid FROM own)"
+					  "      OR EXISTS (SELECT FROM pg_class c WHERE c.oid = d.objid"
+					  "         AND (c.relkind = 't' OR c.relkind = 'S' AND d.deptype IN ('a', 'i')"
+					  "           OR EXISTS (SELECT FROM pg_index WHERE indexrelid = c.oid AND indrelid IN (SELECT relid FROM own))))"
+					  "   WHEN 'pg_type'::regclass THEN d.deptype = 'i'"
+					  "   WHEN 'pg_attrdef'::regclass THEN EXISTS (SELECT FROM pg_attrdef WHERE oid = d.objid AND adrelid IN (SELECT relid FROM own))"
+					  "   WHEN 'pg_constraint'::regclass THEN EXISTS (SELECT FROM pg_constraint WHERE oid = d.objid"
+					  "      AND (conparentid <> 0 OR conrelid IN (SELECT relid FROM own) AND confrelid NOT IN (SELECT relid FROM own)))"
+					  "   WHEN 'pg_trigger'::regclass THEN EXISTS (SELECT FROM pg_trigger WHERE oid = d.objid AND tgrelid IN (SELECT relid FROM own))"
+					  "   WHEN 'pg_policy'::regclass THEN EXISTS (SELECT FROM pg_policy WHERE oid = d.objid AND polrelid IN (SELECT relid FROM own))"
+					  "   WHEN 'pg_statistic_ext'::regclass THEN EXISTS (SELECT FROM pg_statistic_ext WHERE oid = d.objid AND stxrelid IN (SELECT relid FROM own))"
+					  "   WHEN 'pg_rewrite'::regclass THEN EXISTS (SELECT FROM pg_rewrite WHERE oid = d.objid AND ev_class IN (SELECT relid FROM own))"
+					  "   ELSE false END"
+					  " ORDER BY 1", relid, relid);
+}
+
+void
+ObstacleCheckDependents(Oid relid, const char *problem, const char *hint)
+{
+	List	   *dependents = outside_dependents(relid);
+	StringInfoData detail;
+	ListCell   *cell;
+
+	if (dependents == NIL)
+		return;
+	initStringInfo(&detail);
+	foreach(cell, dependents)
+		appendStringInfo(&detail, "%s%s depends on table %s", detail.len > 0 ? "\n" : "",
+						 (char *) lfirst(cell), QualifiedName(relid));
+	ereport(ERROR,
+			(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+			 errmsg("cannot %s \"%s\" because other objects depend on it", problem, get_rel_name(relid)),
+			 errdetail_internal("%s", detail.data),
+			 errhint("%s", hint)));
+}
+
+static void
+check_inheritance(Oid relid)
+{
+	refuse_first(relid, SqlStrings("SELECT inhparent::regclass::text FROM pg_inherits WHERE inhrelid = %u", relid),
+				 "it inherits from table \"%s\"", "Use ALTER TABLE ... NO INHERIT first.");
+	refuse_first(relid, SqlStrings("SELECT inhrelid::regclass::text FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = %u AND NOT relispartition", relid),
+				 "table \"%s\" inherits from it", "Use ALTER TABLE ... NO INHERIT on the child first.");
+	refuse_first(relid, SqlStrings("SELECT reloftype::regtype::text FROM pg_class WHERE oid = %u AND reloftype <> 0", relid),
+				 "it is a table of type %s", "Use ALTER TABLE ... NOT OF first.");
+}
+
+static void
+check_constraints(Oid relid)
+{
+	refuse_first(relid, SqlStrings("SELECT conname FROM pg_constraint WHERE conrelid = %u AND contype IN ('f', 'n') AND NOT convalidated", relid),
+				 "constraint \"%s\" is not validated", "Use ALTER TABLE ... VALIDATE CONSTRAINT first, or drop it.");
+	refuse_first(relid, SqlStrings("SELECT conname FROM pg_constraint WHERE conrelid = %u AND contype IN ('c', 'n') AND connoinherit", relid),
+				 "constraint \"%s\" is marked NO INHERIT, which partitioned tables don't allow", "Drop it and add it again without NO INHERIT.");
+#if PG_VERSION_NUM < 170000
+	refuse_first(relid, SqlStrings("SELECT conname FROM pg_constraint WHERE conrelid = %u AND contype = 'x'", relid),
+				 "constraint \"%s\" is an exclusion constraint, which partitioned tables have from PostgreSQL 17 on", "Drop it first.");
+#endif
+	refuse_first(relid, SqlStrings("SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = %u AND NOT indisvalid", relid),
+				 "index \"%s\" is invalid", "Use REINDEX, or drop the index, first.");
+}
+
+void
+ObstacleCheckTable(Oid relid)
+{
+	refuse_first(relid, SqlStrings("SELECT extname FROM pg_depend JOIN pg_extension e ON refobjid = e.oid"
+								   " WHERE classid = 'pg_class'::regclass AND objid = %u AND deptype = 'e'", relid),
+				 "it belongs to extension \"%s\"", "Make a table of your own.");
+	check_inheritance(relid);
+	ObstacleCheckDependents(relid, "make a container of",
+							  "Drop them, or what makes them depend on it, and create them again afterwards: the container keeps the name. A container can't be the target of foreign keys.");
+	check_constraints(relid);
+	refuse_first(relid, SqlStrings("SELECT rulename FROM pg_rewrite WHERE ev_class = %u", relid),
+				 "it has the rule \"%s\"", "Drop the rule first; a trigger can often do the same.");
+	refuse_first(relid, SqlStrings("SELECT tgname FROM pg_trigger WHERE tgrelid = %u AND NOT tgisinternal AND tgtype & 1 = 1"
+								   " AND (tgoldtable IS NOT NULL OR tgnewtable IS NOT NULL)", relid),
+				 "row trigger \"%s\" has transition tables, which partitioned tables don't allow", "Make it a statement trigger, or drop it first.");
+	refuse_first(relid, SqlStrings("SELECT provider FROM pg_seclabel WHERE classoid = 'pg_class'::regclass AND objoid = %u", relid),
+				 "it has a security label of provider \"%s\"", "Remove the label first.");
+}
+
+/* Behind the opening parenthesis of an index's columns put the key columns it lacks. */
+static char *
+with_columns(const char *definition, const char *before, const char *columns)
+{
+	const char *at = strstr(definition, before);
+
+	if (at == NULL)
+		return NULL;
+	at += strlen(before);
+	return psprintf("%.*s%s, %s", (int) (at - definition), definition, columns, at);
+}
+
+/* The statement that gives a unique constraint or index the key columns it lacks. */
+static char *
+fix_unique(Oid indexid, Oid constraint, Oid relid, const char *missing)
+{
+	if (OidIsValid(constraint))
+	{
+		char	   *command = pg_get_constraintdef_command(constraint);
+		char	   *name = pstrdup(quote_identifier(get_constraint_name(constraint)));
+		char	   *add = psprintf("ADD CONSTRAINT %s ", name);
+		char	   *definition = strstr(command, add);
+		char	   *fixed = definition ? with_columns(definition + strlen(add), "(", missing) : NULL;
+
+		if (fixed)
+			return psprintf("ALTER TABLE %s DROP CONSTRAINT %s, %s%s", QualifiedName(relid), name, add, fixed);
+	}
+	else
+	{
+		char	   *fixed = with_columns(pg_get_indexdef_string(indexid), " USING btree (", missing);
+
+		if (fixed)
+			return psprintf("DROP INDEX %s; %s", QualifiedName(indexid), fixed);
+	}
+	return psprintf("Drop it, and create it again with the columns %s in front.", missing);
+}
+
+/*
+ * Every unique index needs all key columns, those of levels not divided yet
+ * included, or a later split could not keep it.
+ */
+static void
+check_unique_index(const Container *container, Oid indexid)
+{
+	Oid			constraint = get_index_constraint(indexid);
+	List	   *columns = SqlStrings("SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid"
+									 " AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]) WHERE i.indexrelid = %u", indexid);
+	StringInfoData missing;
+
+	initStringInfo(&missing);
+	for (int i = 0; i < container->levels; i++)
+	{
+		ListCell   *cell;
+		bool		found = false;
+
+		foreach(cell, columns)
+			found |= strcmp(lfirst(cell), container->columns[i]) == 0;
+		if (!found)
+			appendStringInfo(&missing, "%s%s", missing.len > 0 ? ", " : "", quote_identifier(container->columns[i]));
+	}
+	if (missing.len > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot make table \"%s\" a container because unique %s \"%s\" does not include %s",
+						get_rel_name(container->relid), OidIsValid(constraint) ? "constraint" : "index",
+						get_rel_name(indexid), missing.data),
+				 errdetail("PostgreSQL keeps values unique within a partition, so a unique key has to include the partition key. As in Cosmos DB, an id is then unique within its logical partition."),
+				 errhint("%s", fix_unique(indexid, constraint, container->relid, missing.data))));
+}
+
+/* Report rows without a key value before anything is copied. */
+static void
+check_nulls(const Container *container, int level)
+{
+	const char *column = quote_identifier(container->columns[level]);
+	int64		count = SqlCount("SELECT count(*) FROM ONLY %s WHERE %s IS NULL", QualifiedName(container->relid), column);
+
+	if (count > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NOT_NULL_VIOLATION),
+				 errmsg("column \"%s\" of table \"%s\" is null in " INT64_FORMAT " rows",
+						container->columns[level], get_rel_name(container->relid), count),
+				 errdetail("Every row of a container has a value for each partition key path."),
+				 errhint("Fill it, for example UPDATE %s SET %s = ... WHERE %s IS NULL",
+						 QualifiedName(container->relid), column, column)));
+}
+
+void
+ObstacleCheckKey(const Container *container)
+{
+	Relation	rel = table_open(container->relid, NoLock);
+	ListCell   *cell;
+	List	   *indexes;
+
+	for (int i = 0; i < container->levels; i++)
+	{
+		AttrNumber	attnum = get_attnum(container->relid, container->columns[i]);
+
+		ContainerCheckColumn(container->relid, container->paths[i], TupleDescAttr(RelationGetDescr(rel), attnum - 1));
+	}
+	indexes = SqlOids("SELECT indexrelid FROM pg_index WHERE indrelid = %u AND indisunique ORDER BY 1", container->relid);
+	foreach(cell, indexes)
+		check_unique_index(container, lfirst_oid(cell));
+	if (rel->rd_rel->relkind == RELKIND_RELATION)
+		for (int i = 0; i < container->levels; i++)
+			if (!TupleDescAttr(RelationGetDescr(rel), get_attnum(container->relid, container->columns[i]) - 1)->attnotnull)
+				check_nulls(container, i);
+	table_close(rel, NoLock);
+}
