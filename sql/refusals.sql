@@ -70,7 +70,7 @@ CREATE UNIQUE INDEX uniques_lower ON uniques (lower(tenant), "User") WHERE id > 
 SELECT partitionkey.create_container('uniques', '{/tenant,/User}');
 ALTER TABLE r.uniques DROP CONSTRAINT uniques_pkey, ADD CONSTRAINT uniques_pkey PRIMARY KEY (tenant, "User", id);
 SELECT partitionkey.create_container('uniques', '{/tenant,/User,/id}', '{2}');
-ALTER TABLE r.uniques DROP CONSTRAINT "u (odd)", ADD CONSTRAINT "u (odd)" UNIQUE NULLS NOT DISTINCT (id, tenant, "User") INCLUDE (id) DEFERRABLE;
+ALTER TABLE r.uniques DROP CONSTRAINT "u (odd)", ADD CONSTRAINT "u (odd)" UNIQUE NULLS NOT DISTINCT (tenant, "User", id) INCLUDE (id) DEFERRABLE;
 SELECT partitionkey.create_container('uniques', '{/tenant,/User,/id}', '{2}');
 DROP INDEX r.uniques_lower; CREATE UNIQUE INDEX uniques_lower ON r.uniques USING btree (tenant, id, lower(tenant), "User") WHERE (id > 0);
 SELECT partitionkey.create_container('uniques', '{/tenant,/User,/id}', '{2}');

@@ -149,7 +149,7 @@ root_hash(Relation rel, const Container *container)
 			 errdetail("A container's root is partitioned by the hash of the first path's column alone, under an operator class of this extension."),
 			 ComponentTypeName(typid) == NULL ? errhint("%s", ComponentTypeHint(typid)) :
 			 errhint("Create it with PARTITION BY HASH (%s %s), or start from an ordinary table.",
-					 quote_identifier(container->columns[0]), LayoutOperatorClass(&probe, typid))));
+					 quote_identifier(container->columns[0]), LayoutOperatorClass(container, typid))));
 }
 
 /*
@@ -254,7 +254,9 @@ create_container(PG_FUNCTION_ARGS)
 
 	SPI_connect();
 	nestlevel = SqlBegin();
-	ObstacleCheckTable(container.relid);
+	/* Only a table that is replaced can lose what it has. */
+	if (!partitioned)
+		ObstacleCheckTable(container.relid);
 	ObstacleCheckKey(&container);
 	SqlEnd(nestlevel);
 	table_close(rel, NoLock);

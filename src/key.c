@@ -100,8 +100,12 @@ check_value(int n, Oid basetype, Datum value)
 	{
 		case TEXTOID:
 		case VARCHAROID:
-			/* The short strings that nearly all keys are need no closer look. */
-			if (toast_raw_datum_size(value) - VARHDRSZ <= MAX_VALUE_BYTES)
+			/*
+			 * The short strings that nearly all keys are need no closer look.  A
+			 * byte of another encoding is at most three in UTF-8.
+			 */
+			if (toast_raw_datum_size(value) - VARHDRSZ <=
+				(GetDatabaseEncoding() == PG_UTF8 ? MAX_VALUE_BYTES : MAX_VALUE_BYTES / 3))
 				return;
 			/* FALLTHROUGH */
 		case JSONBOID:

@@ -47,7 +47,7 @@ check_partitions(int partitions)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("number of partitions %d is over the limit of %d", partitions, MAX_LEAVES),
-				 errhint("A query of all partitions locks each of them, and the lock table of max_locks_per_transaction is too small for that; use fewer: each can be halved later.")));
+				 errhint("A query of all partitions locks each of them, and the lock table of max_locks_per_transaction is too small for that; use fewer.")));
 }
 
 void
@@ -89,7 +89,7 @@ LayoutFromDatum(Layout *layout, Datum partitions, bool isnull, int paths)
 		ereport(WARNING,
 				(errmsg("container will have %d leaf partitions", layout->leaves),
 				 errdetail("Each query without a key plans, locks and opens all of them, and each session keeps their descriptions in memory."),
-				 errhint("Use at most %d: each can be halved later.", WARN_LEAVES)));
+				 errhint("Use at most %d, unless you know why.", WARN_LEAVES)));
 }
 
 void

@@ -123,8 +123,11 @@ ObstacleCheckTable(Oid relid)
 								   " WHERE classid = 'pg_class'::regclass AND objid = %u AND deptype = 'e'", relid),
 				 "it belongs to extension \"%s\"", "Make a table of your own.");
 	check_inheritance(relid);
+	refuse_first(relid, SqlStrings("SELECT format('foreign key %%I of table %%s refers to it', conname, conrelid::regclass)"
+								   " FROM pg_constraint WHERE confrelid = %u ORDER BY conname", relid),
+				 "%s", "Drop that constraint, and keep it in the application: it would stand in the way of every later change of the partitions.");
 	ObstacleCheckDependents(relid, "make a container of",
-							  "Drop them, or what makes them depend on it, and create them again afterwards: the container keeps the name. A container can't be the target of foreign keys.");
+							"Drop them, or what makes them depend on it, and create them again afterwards: the container keeps the name.");
 	check_constraints(relid);
 	refuse_first(relid, SqlStrings("SELECT rulename FROM pg_rewrite WHERE ev_class = %u", relid),
 				 "it has the rule \"%s\"", "Drop the rule first; a trigger can often do the same.");
@@ -135,56 +138,81 @@ ObstacleCheckTable(Oid relid)
 				 "it has a security label of provider \"%s\"", "Remove the label first.");
 }
 
-/* Behind the opening parenthesis of an index's columns put the key columns it lacks. */
+/* Put a text in place of another's first occurrence, or give NULL if there is none. */
 static char *
-with_columns(const char *definition, const char *before, const char *columns)
+replace_first(const char *text, const char *old, const char *new)
 {
-	const char *at = strstr(definition, before);
+	const char *at = strstr(text, old);
 
-	if (at == NULL)
-		return NULL;
-	at += strlen(before);
-	return psprintf("%.*s%s, %s", (int) (at - definition), definition, columns, at);
+	return at == NULL ? NULL : psprintf("%.*s%s%s", (int) (at - text), text, new, at + strlen(old));
 }
 
-/* The statement that gives a unique constraint or index the key columns it lacks. */
+/* The key columns in their order, quoted, and after them those of a list that are none. */
 static char *
-fix_unique(Oid indexid, Oid constraint, Oid relid, const char *missing)
+columns_after_key(const Container *container, List *columns)
 {
+	StringInfoData list;
+	ListCell   *cell;
+
+	initStringInfo(&list);
+	for (int i = 0; i < container->levels; i++)
+		appendStringInfo(&list, "%s%s", i > 0 ? ", " : "", quote_identifier(container->columns[i]));
+	foreach(cell, columns)
+		if (ContainerLevel(container, lfirst(cell)) < 0)
+			appendStringInfo(&list, ", %s", quote_identifier(lfirst(cell)));
+	return list.data;
+}
+
+static char *
+quoted_list(List *columns)
+{
+	StringInfoData list;
+	ListCell   *cell;
+
+	initStringInfo(&list);
+	foreach(cell, columns)
+		appendStringInfo(&list, "%s%s", list.len > 0 ? ", " : "", quote_identifier(lfirst(cell)));
+	return list.data;
+}
+
+/*
+ * The statement that gives a unique constraint or index, which is on the given
+ * columns, the key columns.  An index may be on expressions with options: there
+ * the missing ones come first.
+ */
+static char *
+fix_unique(const Container *container, Oid indexid, Oid constraint, List *columns, List *missing)
+{
+	char	   *table = QualifiedName(container->relid);
+
 	if (OidIsValid(constraint))
 	{
-		char	   *command = pg_get_constraintdef_command(constraint);
-		char	   *name = pstrdup(quote_identifier(get_constraint_name(constraint)));
-		char	   *add = psprintf("ADD CONSTRAINT %s ", name);
-		char	   *definition = strstr(command, add);
-		char	   *fixed = definition ? with_columns(definition + strlen(add), "(", missing) : NULL;
+		const char *name = quote_identifier(get_constraint_name(constraint));
+		char	   *add = strstr(pg_get_constraintdef_command(constraint), psprintf("ADD CONSTRAINT %s ", name));
+		char	   *fixed = add == NULL ? NULL :
+			replace_first(add, psprintf("(%s)", quoted_list(columns)),
+						  psprintf("(%s)", columns_after_key(container, columns)));
 
 		if (fixed)
-			return psprintf("ALTER TABLE %s DROP CONSTRAINT %s, %s%s", QualifiedName(relid), name, add, fixed);
+			return psprintf("ALTER TABLE %s DROP CONSTRAINT %s, %s", table, name, fixed);
 	}
 	else
 	{
-		char	   *fixed = with_columns(pg_get_indexdef_string(indexid), " USING btree (", missing);
+		char	   *fixed = replace_first(pg_get_indexdef_string(indexid), " USING btree (",
+										  psprintf(" USING btree (%s, ", quoted_list(missing)));
 
 		if (fixed)
 			return psprintf("DROP INDEX %s; %s", QualifiedName(indexid), fixed);
 	}
-	return psprintf("Drop it, and create it again with the columns %s in front.", missing);
+	return psprintf("Create it again on %s with the columns %s in front.", table, quoted_list(missing));
 }
 
-/*
- * Every unique index needs all key columns, those of levels not divided yet
- * included, or a later split could not keep it.
- */
-static void
-check_unique_index(const Container *container, Oid indexid)
+/* The key columns that a unique index lacks. */
+static List *
+missing_columns(const Container *container, List *columns)
 {
-	Oid			constraint = get_index_constraint(indexid);
-	List	   *columns = SqlStrings("SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid"
-									 " AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]) WHERE i.indexrelid = %u", indexid);
-	StringInfoData missing;
+	List	   *missing = NIL;
 
-	initStringInfo(&missing);
 	for (int i = 0; i < container->levels; i++)
 	{
 		ListCell   *cell;
@@ -193,16 +221,49 @@ check_unique_index(const Container *container, Oid indexid)
 		foreach(cell, columns)
 			found |= strcmp(lfirst(cell), container->columns[i]) == 0;
 		if (!found)
-			appendStringInfo(&missing, "%s%s", missing.len > 0 ? ", " : "", quote_identifier(container->columns[i]));
+			missing = lappend(missing, container->columns[i]);
 	}
-	if (missing.len > 0)
+	return missing;
+}
+
+/*
+ * Every unique index needs all key columns, those of levels not divided yet
+ * included, or a later split could not keep it.  Names the first that doesn't
+ * have them, and the remedy for all.
+ */
+static void
+check_unique_indexes(const Container *container)
+{
+	List	   *indexes = SqlOids("SELECT indexrelid FROM pg_index WHERE indrelid = %u AND indisunique ORDER BY NOT indisprimary, indexrelid",
+								  container->relid);
+	ListCell   *cell;
+	char	   *first = NULL;
+	StringInfoData remedy;
+
+	initStringInfo(&remedy);
+	foreach(cell, indexes)
+	{
+		Oid			indexid = lfirst_oid(cell);
+		Oid			constraint = get_index_constraint(indexid);
+		List	   *columns = SqlStrings("SELECT a.attname FROM pg_index i,"
+										 " unnest((i.indkey::int2[])[0:i.indnkeyatts - 1]) WITH ORDINALITY k(attnum, n)"
+										 " JOIN pg_attribute a USING (attnum) WHERE i.indexrelid = %u AND a.attrelid = i.indrelid ORDER BY n", indexid);
+		List	   *missing = missing_columns(container, columns);
+
+		if (missing == NIL)
+			continue;
+		if (first == NULL)
+			first = psprintf("unique %s \"%s\" does not include %s", OidIsValid(constraint) ? "constraint" : "index",
+							 get_rel_name(indexid), quoted_list(missing));
+		appendStringInfo(&remedy, "%s%s", remedy.len > 0 ? "\n" : "",
+						 fix_unique(container, indexid, constraint, columns, missing));
+	}
+	if (first != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot make table \"%s\" a container because unique %s \"%s\" does not include %s",
-						get_rel_name(container->relid), OidIsValid(constraint) ? "constraint" : "index",
-						get_rel_name(indexid), missing.data),
-				 errdetail("PostgreSQL keeps values unique within a partition, so a unique key has to include the partition key. As in Cosmos DB, an id is then unique within its logical partition."),
-				 errhint("%s", fix_unique(indexid, constraint, container->relid, missing.data))));
+				 errmsg("cannot make table \"%s\" a container because %s", get_rel_name(container->relid), first),
+				 errdetail("PostgreSQL keeps values unique within a partition, so a unique key has to include the partition key. As in Cosmos DB, an id is then unique within its logical partition. If it must be unique beyond that, choose key paths that it includes."),
+				 errhint("%s", remedy.data)));
 }
 
 /* Report rows without a key value before anything is copied. */
@@ -226,8 +287,6 @@ void
 ObstacleCheckKey(const Container *container)
 {
 	Relation	rel = table_open(container->relid, NoLock);
-	ListCell   *cell;
-	List	   *indexes;
 
 	for (int i = 0; i < container->levels; i++)
 	{
@@ -235,9 +294,7 @@ ObstacleCheckKey(const Container *container)
 
 		ContainerCheckColumn(container->relid, container->paths[i], TupleDescAttr(RelationGetDescr(rel), attnum - 1));
 	}
-	indexes = SqlOids("SELECT indexrelid FROM pg_index WHERE indrelid = %u AND indisunique ORDER BY 1", container->relid);
-	foreach(cell, indexes)
-		check_unique_index(container, lfirst_oid(cell));
+	check_unique_indexes(container);
 	if (rel->rd_rel->relkind == RELKIND_RELATION)
 		for (int i = 0; i < container->levels; i++)
 			if (!TupleDescAttr(RelationGetDescr(rel), get_attnum(container->relid, container->columns[i]) - 1)->attnotnull)

@@ -32,11 +32,14 @@ SELECT FROM partitionkey.create_container('undivided.event', '{/tenant_id,/user_
 -- Row i is the same for everybody, so that point.pgbench can name its key. Of a million rows, each
 -- hundredth is one of the 400 small tenants' (25 rows each); the others belong to 792 larger ones
 -- (1,250 rows and 45 users each).
-COPY (
-    SELECT 'tenant-' || CASE WHEN i % 100 = 0 THEN 801 + i / 100 % 400 ELSE 1 + i * 7919 % 800 END,
-        'user-' || 1000 + i * 104729 % 9000,
-        i,
-        timestamptz '2025-01-01 00:00:00+00' + i * interval '1.37 s',
-        left(md5(i::text) || md5((-i)::text), 50)
-    FROM generate_series(1::bigint, :rows) i
-) TO :'file';
+CREATE VIEW bench.row AS
+    SELECT 'tenant-' || CASE WHEN i % 100 = 0 THEN 801 + i / 100 % 400 ELSE 1 + i * 7919 % 800 END AS tenant_id,
+        'user-' || 1000 + i * 104729 % 9000 AS user_id,
+        i AS id,
+        timestamptz '2025-01-01 00:00:00+00' + i * interval '1.37 s' AS created_at,
+        left(md5(i::text) || md5((-i)::text), 50) AS payload
+    FROM generate_series(1::bigint, :rows) i;
+
+SELECT format('COPY (SELECT * FROM bench.row WHERE (id - 1) / %s = %s) TO %L',
+    :rows / :pieces, piece - 1, :'file' || piece)
+FROM generate_series(1, :pieces) piece \gexec
