@@ -190,9 +190,10 @@ fill_root(const Container *container, const Layout *layout, bool partitions_give
 {
 	int			nestlevel = SqlBegin();
 
-	ConversionConstrainKey(container);
+	ConversionRequireKey(container);
 	if (!has_tree(container, partitions_given))
 		LayoutCreate(container, get_rel_name(container->relid), layout, "", "");
+	ConversionGuardKey(container);
 	SqlEnd(nestlevel);
 }
 

@@ -40,27 +40,33 @@
 #define CHECK_NAME		"partitionkey_valid_key"
 
 void
-ConversionConstrainKey(const Container *container)
+ConversionRequireKey(const Container *container)
+{
+	for (int i = 0; i < container->levels; i++)
+		SqlExecute("ALTER TABLE %s ALTER COLUMN %s SET NOT NULL",
+				   QualifiedName(container->relid), quote_identifier(container->columns[i]));
+}
+
+void
+ConversionGuardKey(const Container *container)
 {
 	char	   *table = QualifiedName(container->relid);
 	StringInfoData columns;
-	bool		check = false;
+	bool		guard = false;
 
 	initStringInfo(&columns);
 	for (int i = 0; i < container->levels; i++)
 	{
-		const char *column = quote_identifier(container->columns[i]);
 		Oid			typid = getBaseType(get_atttype(container->relid, get_attnum(container->relid, container->columns[i])));
 
-		SqlExecute("ALTER TABLE %s ALTER COLUMN %s SET NOT NULL", table, column);
-		appendStringInfo(&columns, "%s%s", i > 0 ? ", " : "", column);
-		check |= typid == TEXTOID || typid == VARCHAROID || typid == JSONBOID;
+		appendStringInfo(&columns, "%s%s", i > 0 ? ", " : "", quote_identifier(container->columns[i]));
+		guard |= typid == TEXTOID || typid == VARCHAROID || typid == JSONBOID;
 	}
 	/* A copy of a container by LIKE may bring one along, on other columns. */
 	if (OidIsValid(get_relation_constraint_oid(container->relid, CHECK_NAME, true)))
 		SqlExecute("ALTER TABLE %s DROP CONSTRAINT %s", table, CHECK_NAME);
-	if (check)
-		SqlExecute("ALTER TABLE %s ADD CONSTRAINT %s CHECK (partitionkey.valid_key(%s))",
+	if (guard)
+		SqlExecute("ALTER TABLE %s ADD CONSTRAINT %s CHECK (partitionkey.valid_key(%s)) NOT VALID",
 				   table, CHECK_NAME, columns.data);
 }
 
@@ -353,9 +359,10 @@ ConvertTable(Container *container, const Layout *layout)
 							 quote_literal_cstr(QualifiedName(root)), relid));
 
 	container->relid = root;
-	ConversionConstrainKey(container);
+	ConversionRequireKey(container);
 	LayoutCreate(container, name, layout,
 				 table->relpersistence == RELPERSISTENCE_UNLOGGED ? "UNLOGGED" : "", clauses);
+	ConversionGuardKey(container);
 
 	copy_rows(table, root, nestlevel);
 	filled = SPI_processed > 0;

@@ -8,8 +8,17 @@
 #include "layout.h"
 #include "registry.h"
 
-/* Prepare the key columns of a root: NOT NULL, and a check on their values.  Needs SPI. */
-extern void ConversionConstrainKey(const Container *container);
+/* Make the key columns NOT NULL.  Needs SPI. */
+extern void ConversionRequireKey(const Container *container);
+
+/*
+ * Add the check on key values, if the key has columns that need it, to a root
+ * and its partitions.  It is NOT VALID, so that the planner leaves it out of
+ * its search for constraints that exclude a partition: that would cost it time
+ * for each partition of each query, and never find anything.  Rows that are
+ * written are checked all the same, and there are none yet.  Needs SPI.
+ */
+extern void ConversionGuardKey(const Container *container);
 
 /*
  * Make a partitioned table of the same name with everything the table had, move

@@ -7,7 +7,7 @@ CREATE TABLE bench.measurement (
     figure text,
     variant text,
     round int,
-    value float8 -- seconds, or transactions per second
+    value float8 -- seconds (of a call, for a hash function), or transactions per second
 );
 
 CREATE TABLE bench.comparison (
@@ -56,6 +56,7 @@ CREATE FUNCTION bench.quantity(figure text, value float8) RETURNS text
 LANGUAGE sql AS $$
     SELECT CASE
         WHEN figure ~ '^(point|prefix)' THEN round(value) || ' tps'
+        WHEN value < 1e-6 THEN round(value::numeric * 1e9, 1) || ' ns'
         WHEN value < 0.01 THEN round(value::numeric * 1e6, 1) || ' us'
         WHEN value < 1 THEN round(value::numeric * 1e3, 1) || ' ms'
         ELSE round(value::numeric, 2) || ' s' END

@@ -14,9 +14,10 @@ DECLARE
     variant text;
     call text;
     query text;
+    strings int;
     began timestamptz;
 BEGIN
-    CREATE TEMP TABLE run (variant text, took interval);
+    CREATE TEMP TABLE run (variant text, seconds float8);
     FOR i IN 1 .. runs LOOP
         FOR variant, call IN VALUES
             ('nothing', 'octet_length(t)'),
@@ -27,13 +28,13 @@ BEGIN
             SELECT format('SELECT count(*) FROM bench.string%s WHERE ', len) || string_agg(call || ' <> ' || n, ' AND ')
                 INTO query FROM generate_series(1, 10) n;
             began := clock_timestamp();
-            EXECUTE query;
-            INSERT INTO run VALUES (variant, clock_timestamp() - began);
+            EXECUTE query INTO strings;
+            INSERT INTO run VALUES (variant, extract(epoch FROM clock_timestamp() - began) / strings / 10);
         END LOOP;
     END LOOP;
     INSERT INTO bench.measurement
-        SELECT 'position ' || len, r.variant, round, extract(epoch FROM avg(took))
-        FROM (SELECT *, row_number() OVER (PARTITION BY run.variant ORDER BY took) AS place FROM run) r
+        SELECT 'position ' || len, r.variant, round, avg(seconds)
+        FROM (SELECT *, row_number() OVER (PARTITION BY run.variant ORDER BY seconds) AS place FROM run) r
         WHERE place <= runs / 2
         GROUP BY r.variant;
     DROP TABLE run;
