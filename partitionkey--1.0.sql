@@ -6,6 +6,16 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION partitionkey" to load this file. \quit
 
+-- A schema that was there before may hold traps of its owner.
+DO $$
+BEGIN
+	IF NOT (SELECT r.rolsuper FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_roles r ON r.oid = n.nspowner
+			WHERE n.nspname = 'partitionkey') THEN
+		RAISE EXCEPTION 'schema "partitionkey" belongs to a role that is no superuser'
+			USING ERRCODE = 'insufficient_privilege', HINT = 'Drop the schema; CREATE EXTENSION makes it anew.';
+	END IF;
+END $$;
+
 -- Every table owner can use the extension on his own tables.
 GRANT USAGE ON SCHEMA partitionkey TO PUBLIC;
 

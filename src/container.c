@@ -7,10 +7,16 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/relation.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/catalog.h"
+#include "catalog/dependency.h"
 #include "catalog/objectaddress.h"
+#include "catalog/partition.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "commands/tablecmds.h"
@@ -19,9 +25,11 @@
 #include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "compat.h"
 #include "conversion.h"
@@ -45,16 +53,58 @@ check_owner(Oid relid)
 		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relid)), name);
 }
 
+/* Check again, once a table is locked: it may be gone or another's by now. */
+static void
+check_owner_again(Oid relid, const char *name)
+{
+	if (get_rel_name(relid) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("\"%s\" has been dropped meanwhile", name)));
+	check_owner(relid);
+}
+
+/* A table's owner, who makes its partitions, needs to be able to. */
+static void
+check_schema(Oid owner, Oid schema)
+{
+	if (SchemaAclCheck(schema, owner, ACL_CREATE) != ACLCHECK_OK ||
+		SchemaAclCheck(schema, owner, ACL_USAGE) != ACLCHECK_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("owner \"%s\" of the table cannot create tables in schema \"%s\"",
+						GetUserNameFromId(owner, false), get_namespace_name(schema)),
+				 errdetail("The partitions are made with the rights of the table's owner."),
+				 errhint("GRANT USAGE, CREATE ON SCHEMA %s TO %s",
+						 quote_identifier(get_namespace_name(schema)),
+						 quote_identifier(GetUserNameFromId(owner, false)))));
+}
+
+/*
+ * A transaction that reads by one snapshot would copy what that shows, and lose
+ * what others have committed since.
+ */
+static void
+check_isolation(void)
+{
+	if (IsolationUsesXactSnapshot())
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("create_container cannot run in a transaction of isolation level REPEATABLE READ or SERIALIZABLE"),
+				 errdetail("It would not see rows that were committed while it waited for its lock."),
+				 errhint("Use BEGIN ISOLATION LEVEL READ COMMITTED.")));
+}
+
 /* Lock the user's table against everybody, and refuse what is no table of his own. */
 static Relation
 open_table(Oid relid)
 {
 	Relation	rel;
-	AclResult	may_create;
+	char	   *name = get_rel_name(relid);
 
 	check_owner(relid);
 	rel = try_relation_open(relid, AccessExclusiveLock);
-	check_owner(relid);			/* it may have changed hands while we waited */
+	check_owner_again(relid, name);
 	if (rel->rd_rel->relkind != RELKIND_RELATION && rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -74,9 +124,7 @@ open_table(Oid relid)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is a partition of another table", RelationGetRelationName(rel)),
 				 errhint("Name the partitioned table, or detach the partition first.")));
-	may_create = SchemaAclCheck(RelationGetNamespace(rel), GetUserId(), ACL_CREATE);
-	if (may_create != ACLCHECK_OK)
-		aclcheck_error(may_create, OBJECT_SCHEMA, get_namespace_name(RelationGetNamespace(rel)));
+	check_schema(rel->rd_rel->relowner, RelationGetNamespace(rel));
 	CheckTableNotInUse(rel, "make a container of");
 	return rel;
 }
@@ -135,6 +183,7 @@ root_hash(Relation rel, const Container *container)
 	Container	probe = *container;
 
 	if (key->strategy == PARTITION_STRATEGY_HASH && key->partnatts == 1 && key->partattrs[0] != 0 &&
+		key->partcollation[0] == TupleDescAttr(RelationGetDescr(rel), key->partattrs[0] - 1)->attcollation &&
 		strcmp(get_attname(RelationGetRelid(rel), key->partattrs[0], false), container->columns[0]) == 0 &&
 		ComponentTypeName(typid) != NULL)
 		for (int hash = HASH_XXHASH; hash <= HASH_COSMOS; hash++)
@@ -146,7 +195,7 @@ root_hash(Relation rel, const Container *container)
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("partitioned table \"%s\" does not divide as a container does", RelationGetRelationName(rel)),
-			 errdetail("A container's root is partitioned by the hash of the first path's column alone, under an operator class of this extension."),
+			 errdetail("A container's root is partitioned by the hash of the first path's column alone, in the column's own collation, under an operator class of this extension."),
 			 ComponentTypeName(typid) == NULL ? errhint("%s", ComponentTypeHint(typid)) :
 			 errhint("Create it with PARTITION BY HASH (%s %s), or start from an ordinary table.",
 					 quote_identifier(container->columns[0]), LayoutOperatorClass(container, typid))));
@@ -161,6 +210,7 @@ has_tree(const Container *container, bool partitions_given)
 {
 	List	   *leaves = ContainerLeaves(container, NULL, 0);
 	ListCell   *cell;
+	double		covered = 0;
 
 	if (leaves == NIL)
 		return false;
@@ -172,7 +222,11 @@ has_tree(const Container *container, bool partitions_given)
 	foreach(cell, leaves)
 	{
 		Leaf	   *leaf = lfirst(cell);
+		double		share = 1;
 
+		for (int i = 0; i < leaf->levels; i++)
+			share = ldexp(share, -leaf->ranges[i].bits);
+		covered += share;
 		if (!leaf->regular)
 			ereport(ERROR,
 					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -181,6 +235,13 @@ has_tree(const Container *container, bool partitions_given)
 					 errdetail("Each node divides by the hash of one key column alone, under the operator class of the root's hash, and each modulus is a power of two."),
 					 errhint("Detach it, make the container, and insert its rows into it.")));
 	}
+	/* Shares are powers of two, so the sum is exact. */
+	if (covered != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the partitions of \"%s\" leave out %.4g %% of the hash space",
+						get_rel_name(container->relid), 100 * (1 - covered)),
+				 errhint("Attach the partitions that are missing first.")));
 	return true;
 }
 
@@ -189,11 +250,12 @@ static void
 fill_root(const Container *container, const Layout *layout, bool partitions_given)
 {
 	int			nestlevel = SqlBegin();
+	bool		has_partitions = has_tree(container, partitions_given);
 
 	ConversionRequireKey(container);
-	if (!has_tree(container, partitions_given))
+	if (!has_partitions)
 		LayoutCreate(container, get_rel_name(container->relid), layout, "", "");
-	ConversionGuardKey(container);
+	ConversionGuardLeaves(container);
 	SqlEnd(nestlevel);
 }
 
@@ -219,7 +281,10 @@ create_container(PG_FUNCTION_ARGS)
 	Relation	rel;
 	bool		partitioned;
 	int			nestlevel;
+	Oid			user;
+	int			security;
 
+	check_isolation();
 	for (int i = 0; i < 2; i++)
 		if (PG_ARGISNULL(i))
 			ereport(ERROR,
@@ -253,6 +318,13 @@ create_container(PG_FUNCTION_ARGS)
 	}
 	LayoutCheckLocks(&layout, relations_per_leaf(rel));
 
+	/*
+	 * Planning and running SQL on the table calls functions that its owner
+	 * wrote, so all of it is done as the owner, whoever calls us.
+	 */
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(rel->rd_rel->relowner,
+						   security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	SPI_connect();
 	nestlevel = SqlBegin();
 	/* Only a table that is replaced can lose what it has. */
@@ -265,19 +337,10 @@ create_container(PG_FUNCTION_ARGS)
 		fill_root(&container, &layout, !PG_ARGISNULL(2));
 	else
 		ConvertTable(&container, &layout);
-	RegistryInsert(&container);
 	SPI_finish();
+	SetUserIdAndSecContext(user, security);
+	RegistryInsert(&container);
 	PG_RETURN_OID(container.relid);
-}
-
-/*
- * The partitions of a container, lowest first, so that each has none of its
- * own when its turn to be dropped comes.
- */
-static List *
-partitions_upwards(Oid relid)
-{
-	return SqlOids("SELECT relid FROM pg_partition_tree(%u) WHERE level > 0 ORDER BY level DESC", relid);
 }
 
 /*
@@ -292,8 +355,45 @@ rename_dropping(Oid relid)
 	int			at = (int) strlen(name) - (int) strlen(suffix);
 
 	if (at < 0 || strcmp(name + at, suffix) != 0)
-		SqlExecute("ALTER TABLE %s RENAME TO %s", QualifiedName(relid),
-				   quote_identifier(ChooseRelationName(name, NULL, suffix + 1, get_rel_namespace(relid), false)));
+		RenameRelationInternal(relid, ChooseRelationName(name, NULL, suffix + 1, get_rel_namespace(relid), false),
+							   true, false);
+}
+
+/*
+ * Drop a partition, if it is still there.  As with DROP TABLE of the container,
+ * who owns that may drop what is below, whoever made it and whatever kind it is.
+ */
+static void
+drop_partition(Oid relid)
+{
+	ObjectAddress partition = {RelationRelationId, relid, 0};
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	if (get_rel_relispartition(relid))
+	{
+		/* the parent first, as every other way to drop a partition locks it */
+		LockRelationOid(get_partition_parent(relid, true), AccessExclusiveLock);
+		LockRelationOid(relid, AccessExclusiveLock);
+		if (get_rel_name(relid) != NULL)
+			performDeletion(&partition, DROP_RESTRICT, 0);
+	}
+	PopActiveSnapshot();
+}
+
+/*
+ * Check that the user may drop a container, and that nothing else hangs on it.
+ * Called again once the container is locked.
+ */
+static void
+check_droppable(Oid relid)
+{
+	int			nestlevel;
+
+	check_owner(relid);
+	(void) ContainerLookup(relid, false);
+	nestlevel = SqlBegin();
+	ObstacleCheckDependents(relid, "drop container", "Drop them first.");
+	SqlEnd(nestlevel);
 }
 
 /*
@@ -313,9 +413,8 @@ drop_container(PG_FUNCTION_ARGS)
 	bool		atomic = fcinfo->context == NULL || !IsA(fcinfo->context, CallContext) ||
 		castNode(CallContext, fcinfo->context)->atomic;
 	LockRelId	lock = {relid, MyDatabaseId};
-	List	   *partitions;
-	ListCell   *cell;
-	int			nestlevel;
+	List	   *tables;
+	char	   *name;
 
 	if (atomic)
 		ereport(ERROR,
@@ -327,22 +426,22 @@ drop_container(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("container must not be null")));
-	check_owner(relid);
-	(void) ContainerLookup(relid, false);
-	LockRelationIdForSession(&lock, AccessExclusiveLock);
-	check_owner(relid);			/* it may have changed hands while we waited */
 
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
-	nestlevel = SqlBegin();
-	ObstacleCheckDependents(relid, "drop container", "Drop them first.");
-	partitions = partitions_upwards(relid);
+	check_droppable(relid);
+	name = get_rel_name(relid);
+	LockRelationIdForSession(&lock, AccessExclusiveLock);
+	AcceptInvalidationMessages();
+	check_owner_again(relid, name);
+	check_droppable(relid);
+
+	/* The root comes first, and each partition after its parent. */
+	tables = find_all_inheritors(relid, NoLock, NULL);
 	rename_dropping(relid);
-	SqlEnd(nestlevel);
-	foreach(cell, partitions)
+	for (int i = list_length(tables) - 1; i > 0; i--)
 	{
 		SPI_commit();
-		if (get_rel_name(lfirst_oid(cell)) != NULL)
-			SqlExecute("DROP TABLE %s", QualifiedName(lfirst_oid(cell)));
+		drop_partition(list_nth_oid(tables, i));
 	}
 	SPI_commit();
 	SqlExecute("DROP TABLE %s", QualifiedName(relid));

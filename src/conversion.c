@@ -13,8 +13,8 @@
  *
  * What can't be carried has been refused by obstacle.c.
  *
- * The rows are copied with the rights of the table's owner, since his check
- * constraints and generated columns run then.
+ * All of it runs as the table's owner, in a security-restricted operation: his
+ * check constraints, index expressions and casts run on the way.
  */
 #include "postgres.h"
 
@@ -36,8 +36,26 @@
 #include "conversion.h"
 #include "privileges.h"
 #include "sql.h"
+#include "tree.h"
 
-#define CHECK_NAME		"partitionkey_valid_key"
+#define GUARD_NAME		"partitionkey_valid_key"
+
+/* Report rows without a key value before anything is copied. */
+static void
+check_nulls(const Container *container, int level)
+{
+	const char *column = quote_identifier(container->columns[level]);
+	int64		count = SqlCount("SELECT count(*) FROM ONLY %s WHERE %s IS NULL", QualifiedName(container->relid), column);
+
+	if (count > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NOT_NULL_VIOLATION),
+				 errmsg("column \"%s\" of table \"%s\" is null in " INT64_FORMAT " rows",
+						container->columns[level], get_rel_name(container->relid), count),
+				 errdetail("Every row of a container has a value for each partition key path."),
+				 errhint("Fill it, for example UPDATE %s SET %s = ... WHERE %s IS NULL",
+						 QualifiedName(container->relid), column, column)));
+}
 
 void
 ConversionRequireKey(const Container *container)
@@ -47,27 +65,42 @@ ConversionRequireKey(const Container *container)
 				   QualifiedName(container->relid), quote_identifier(container->columns[i]));
 }
 
-void
-ConversionGuardKey(const Container *container)
+/*
+ * Whether a key needs a check on its values: strings and JSON may be unfit for
+ * one, and a level not divided yet may still get another type.
+ */
+static bool
+needs_guard(const Container *container, int levels_used)
 {
-	char	   *table = QualifiedName(container->relid);
-	StringInfoData columns;
-	bool		guard = false;
-
-	initStringInfo(&columns);
 	for (int i = 0; i < container->levels; i++)
 	{
 		Oid			typid = getBaseType(get_atttype(container->relid, get_attnum(container->relid, container->columns[i])));
 
-		appendStringInfo(&columns, "%s%s", i > 0 ? ", " : "", quote_identifier(container->columns[i]));
-		guard |= typid == TEXTOID || typid == VARCHAROID || typid == JSONBOID;
+		if (i >= levels_used || typid == TEXTOID || typid == VARCHAROID || typid == JSONBOID)
+			return true;
 	}
-	/* A copy of a container by LIKE may bring one along, on other columns. */
-	if (OidIsValid(get_relation_constraint_oid(container->relid, CHECK_NAME, true)))
-		SqlExecute("ALTER TABLE %s DROP CONSTRAINT %s", table, CHECK_NAME);
-	if (guard)
-		SqlExecute("ALTER TABLE %s ADD CONSTRAINT %s CHECK (partitionkey.valid_key(%s)) NOT VALID",
-				   table, CHECK_NAME, columns.data);
+	return false;
+}
+
+void
+ConversionGuardLeaves(const Container *container)
+{
+	StringInfoData columns;
+	ListCell   *cell;
+
+	initStringInfo(&columns);
+	for (int i = 0; i < container->levels; i++)
+		appendStringInfo(&columns, "%s%s", i > 0 ? ", " : "", quote_identifier(container->columns[i]));
+	foreach(cell, ContainerLeaves(container, NULL, 0))
+	{
+		Leaf	   *leaf = lfirst(cell);
+
+		/* One that was made LIKE another leaf brings it along. */
+		if (needs_guard(container, leaf->levels) &&
+			!OidIsValid(get_relation_constraint_oid(leaf->relid, GUARD_NAME, true)))
+			SqlExecute("ALTER TABLE %s ADD CONSTRAINT %s CHECK (partitionkey.valid_key(%s)) NOT VALID",
+					   QualifiedName(leaf->relid), GUARD_NAME, columns.data);
+	}
 }
 
 /* What a table has that is made anew once the new table has its name, in that order. */
@@ -117,13 +150,9 @@ statistics_commands(Oid relid)
 {
 	List	   *commands = SqlStrings("SELECT pg_get_statisticsobjdef(oid) FROM pg_statistic_ext WHERE stxrelid = %u ORDER BY oid", relid);
 
-	commands = list_concat(commands,
-						   SqlStrings("SELECT format('ALTER STATISTICS %%I.%%I SET STATISTICS %%s', n.nspname, stxname, stxstattarget)"
-									  " FROM pg_statistic_ext JOIN pg_namespace n ON n.oid = stxnamespace WHERE stxrelid = %u AND stxstattarget >= 0", relid));
 	return list_concat(commands,
-					   SqlStrings("SELECT format('ALTER STATISTICS %%I.%%I OWNER TO %%I', n.nspname, stxname, pg_get_userbyid(stxowner))"
-								  " FROM pg_statistic_ext JOIN pg_namespace n ON n.oid = stxnamespace"
-								  " WHERE stxrelid = %u AND stxowner <> (SELECT oid FROM pg_roles WHERE rolname = current_user)", relid));
+					   SqlStrings("SELECT format('ALTER STATISTICS %%I.%%I SET STATISTICS %%s', n.nspname, stxname, stxstattarget)"
+								  " FROM pg_statistic_ext JOIN pg_namespace n ON n.oid = stxnamespace WHERE stxrelid = %u AND stxstattarget >= 0", relid));
 }
 
 static List *
@@ -160,14 +189,14 @@ static List *
 comment_commands(Oid relid, const char *table)
 {
 	return SqlStrings("SELECT format(what || ' IS %%L', VARIADIC names || description) FROM pg_description d JOIN ("
-					  " SELECT 'pg_class'::regclass::oid AS classoid, %u::oid AS objoid, 0 AS objsubid, 'COMMENT ON TABLE %%s' AS what, ARRAY[%s] AS names"
-					  " UNION ALL SELECT 'pg_class'::regclass, attrelid, attnum, 'COMMENT ON COLUMN %%s.%%I', ARRAY[%s, attname]"
+					  " SELECT 'pg_class'::regclass::oid AS classoid, %u::oid AS objoid, 0 AS objsubid, 'COMMENT ON TABLE %%s' AS what, ARRAY[%s::text] AS names"
+					  " UNION ALL SELECT 'pg_class'::regclass, attrelid, attnum, 'COMMENT ON COLUMN %%s.%%I', ARRAY[%s, attname::text]"
 					  "  FROM pg_attribute WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped"
-					  " UNION ALL SELECT 'pg_constraint'::regclass, oid, 0, 'COMMENT ON CONSTRAINT %%I ON %%s', ARRAY[conname, %s] FROM pg_constraint WHERE conrelid = %u"
-					  " UNION ALL SELECT 'pg_trigger'::regclass, oid, 0, 'COMMENT ON TRIGGER %%I ON %%s', ARRAY[tgname, %s] FROM pg_trigger WHERE tgrelid = %u"
-					  " UNION ALL SELECT 'pg_policy'::regclass, oid, 0, 'COMMENT ON POLICY %%I ON %%s', ARRAY[polname, %s] FROM pg_policy WHERE polrelid = %u"
+					  " UNION ALL SELECT 'pg_constraint'::regclass, oid, 0, 'COMMENT ON CONSTRAINT %%I ON %%s', ARRAY[conname::text, %s] FROM pg_constraint WHERE conrelid = %u"
+					  " UNION ALL SELECT 'pg_trigger'::regclass, oid, 0, 'COMMENT ON TRIGGER %%I ON %%s', ARRAY[tgname::text, %s] FROM pg_trigger WHERE tgrelid = %u"
+					  " UNION ALL SELECT 'pg_policy'::regclass, oid, 0, 'COMMENT ON POLICY %%I ON %%s', ARRAY[polname::text, %s] FROM pg_policy WHERE polrelid = %u"
 					  " UNION ALL SELECT 'pg_class'::regclass, indexrelid, 0, 'COMMENT ON INDEX %%s', ARRAY[indexrelid::regclass::text] FROM pg_index WHERE indrelid = %u"
-					  " UNION ALL SELECT 'pg_statistic_ext'::regclass, s.oid, 0, 'COMMENT ON STATISTICS %%I.%%I', ARRAY[n.nspname, stxname]"
+					  " UNION ALL SELECT 'pg_statistic_ext'::regclass, s.oid, 0, 'COMMENT ON STATISTICS %%I.%%I', ARRAY[n.nspname::text, stxname]"
 					  "  FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = stxnamespace WHERE stxrelid = %u"
 					  ") o USING (classoid, objoid, objsubid)",
 					  relid, quote_literal_cstr(table), quote_literal_cstr(table), relid,
@@ -219,34 +248,25 @@ create_root(Form_pg_class table, const Container *container)
 			   root, QualifiedName(container->relid), quote_identifier(container->columns[0]),
 			   LayoutOperatorClass(container, typid),
 			   OidIsValid(tablespace) ? psprintf(" TABLESPACE %s", quote_identifier(get_tablespace_name(tablespace))) : "");
-	if (table->relowner != GetUserId())
-		SqlExecute("ALTER TABLE %s OWNER TO %s", root, quote_identifier(GetUserNameFromId(table->relowner, false)));
 	return get_relname_relid(name, table->relnamespace);
 }
 
 /*
- * Copy the rows, as the table's owner and under the session's search_path: the
- * statement itself names everything in full, and expressions of the table see
- * what they would see on any INSERT.
+ * Copy the rows under the session's search_path: the statement itself names
+ * everything in full, and expressions of the table see what they would see on
+ * any INSERT.  What they set is taken back.
  */
 static void
 copy_rows(Form_pg_class table, Oid root, int nestlevel)
 {
 	char	   *columns = linitial(SqlStrings("SELECT coalesce(string_agg(quote_ident(attname), ', ' ORDER BY attnum), '') FROM pg_attribute"
 											  " WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND attgenerated = ''", table->oid));
-	Oid			user;
-	int			context;
-
-	/* Row security that is forced on the owner must not hide rows here. */
-	if (table->relforcerowsecurity)
-		SqlExecute("ALTER TABLE %s NO FORCE ROW LEVEL SECURITY", QualifiedName(table->oid));
 
 	SqlEnd(nestlevel);
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(table->relowner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	nestlevel = NewGUCNestLevel();
 	SqlExecute("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s",
 			   QualifiedName(root), columns, columns, QualifiedName(table->oid));
-	SetUserIdAndSecContext(user, context);
+	AtEOXact_GUC(false, nestlevel);
 }
 
 /* What is told column by column, while both tables exist; leaves don't inherit it. */
@@ -259,7 +279,7 @@ carry_columns(Oid relid, Oid root)
 	/* The options that users set; newer servers keep one of their own here. */
 	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ALTER COLUMN %%I SET (%%s = %%s)', t.relid, attname, option_name, option_value)"
 							 " FROM pg_attribute, pg_options_to_table(attoptions), pg_partition_tree(%u) t"
-							 " WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND option_name LIKE 'n\\_distinct%%'",
+							 " WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND starts_with(option_name, 'n_distinct')",
 							 root, relid));
 }
 
@@ -285,6 +305,8 @@ carry_sequences(Oid relid, Oid root)
 		Oid			from = lfirst_oid(cell);
 		Oid			to = lfirst_oid(lnext(pairs, cell));
 
+		SqlExecuteAll(SqlStrings("SELECT format('ALTER SEQUENCE %%s AS %%s', %s, seqtypid::regtype) FROM pg_sequence WHERE seqrelid = %u",
+								 quote_literal_cstr(QualifiedName(to)), from));
 		SqlExecute("SELECT setval(%u, last_value, is_called) FROM %s", to, QualifiedName(from));
 		SqlExecuteAll(SqlStrings("SELECT format('COMMENT ON SEQUENCE %%s IS %%L', %s, obj_description(%u, 'pg_class')) WHERE obj_description(%u, 'pg_class') IS NOT NULL",
 								 quote_literal_cstr(QualifiedName(to)), from, from));
@@ -351,18 +373,22 @@ ConvertTable(Container *container, const Layout *layout)
 	Oid			root;
 	bool		filled;
 
-	(void) set_config_option("default_tablespace", "", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	collect_belongings(&belongings, relid, qualified);
+	/* Row security that is forced on the owner must not hide rows here. */
+	if (table->relforcerowsecurity)
+		SqlExecute("ALTER TABLE %s NO FORCE ROW LEVEL SECURITY", qualified);
+	for (int i = 0; i < container->levels; i++)
+		check_nulls(container, i);
+	ConversionRequireKey(container);
 	root = create_root(table, container);
 	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ADD CONSTRAINT %%I %%s', %s, conname, pg_get_constraintdef(oid))"
 							 " FROM pg_constraint WHERE conrelid = %u AND contype = 'c' AND convalidated ORDER BY oid",
 							 quote_literal_cstr(QualifiedName(root)), relid));
 
 	container->relid = root;
-	ConversionRequireKey(container);
 	LayoutCreate(container, name, layout,
 				 table->relpersistence == RELPERSISTENCE_UNLOGGED ? "UNLOGGED" : "", clauses);
-	ConversionGuardKey(container);
+	ConversionGuardLeaves(container);
 
 	copy_rows(table, root, nestlevel);
 	filled = SPI_processed > 0;

@@ -12,18 +12,21 @@
 extern void ConversionRequireKey(const Container *container);
 
 /*
- * Add the check on key values, if the key has columns that need it, to a root
- * and its partitions.  It is NOT VALID, so that the planner leaves it out of
- * its search for constraints that exclude a partition: that would cost it time
- * for each partition of each query, and never find anything.  Rows that are
- * written are checked all the same, and there are none yet.  Needs SPI.
+ * Add the check on key values to leaves that need it and have none.  It is NOT
+ * VALID, so that the planner leaves it out of its search for constraints that
+ * exclude a partition, which would cost time for each partition of each query
+ * and never find anything; rows that are written are checked all the same.  It
+ * is on the leaves alone, since a restore adds such constraints table by table,
+ * and one that went down a tree could deadlock with the building of indexes.
+ * Needs SPI.
  */
-extern void ConversionGuardKey(const Container *container);
+extern void ConversionGuardLeaves(const Container *container);
 
 /*
  * Make a partitioned table of the same name with everything the table had, move
  * the rows, drop the table, and set container->relid to the new one.  The
- * caller holds ACCESS EXCLUSIVE and has made the checks.  Needs SPI.
+ * caller holds ACCESS EXCLUSIVE, acts as the owner, and has made the checks.
+ * Reports NULLs in key columns (23502).  Needs SPI.
  */
 extern void ConvertTable(Container *container, const Layout *layout);
 

@@ -8,7 +8,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "access/twophase.h"
@@ -18,7 +17,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 #include "compat.h"
 #include "layout.h"
@@ -138,7 +136,6 @@ typedef struct Making
 	const char *clauses;
 	const char *name;
 	Oid			namespace;
-	Oid			owner;
 } Making;
 
 /* The n-th partition of a node in the order of the hash space: its bound's remainder. */
@@ -219,9 +216,6 @@ make_node(const Making *m, const char *parent, const char *label, int level, cha
 					   quote_identifier(column), LayoutOperatorClass(m->container, typid));
 		}
 		relid = get_relname_relid(name, m->namespace);
-		if (m->owner != GetUserId())
-			SqlExecute("ALTER TABLE %s OWNER TO %s", qualified,
-					   quote_identifier(GetUserNameFromId(m->owner, false)));
 		PrivilegesReset(relid);
 		if (!leaf)
 			make_node(m, qualified, child_label, level + 1, child_checks);
@@ -232,11 +226,8 @@ void
 LayoutCreate(const Container *container, const char *name, const Layout *layout,
 			 const char *persistence, const char *clauses)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(container->relid));
 	Making		m = {container, layout, persistence, clauses, name};
 
-	m.namespace = ((Form_pg_class) GETSTRUCT(tuple))->relnamespace;
-	m.owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-	ReleaseSysCache(tuple);
+	m.namespace = get_rel_namespace(container->relid);
 	make_node(&m, QualifiedName(container->relid), "p", 0, "");
 }

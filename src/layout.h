@@ -35,8 +35,8 @@ extern Oid	LayoutOperatorFamily(const Container *container, Oid typid);
 /*
  * Make the partitions below the container's root, which has none, and name
  * them after the given name.  Leaves are made with the given words before TABLE ("", "UNLOGGED") and clauses at the
- * end (USING, WITH).  All have the root's owner and no privileges but his.
- * Needs SPI.
+ * end (USING, WITH).  They belong to the current user, who must be the root's
+ * owner, and have no privileges but his.  Needs SPI.
  */
 extern void LayoutCreate(const Container *container, const char *name, const Layout *layout,
 						 const char *persistence, const char *clauses);

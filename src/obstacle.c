@@ -45,7 +45,8 @@ refuse_first(Oid relid, List *found, const char *format, const char *hint)
 static List *
 outside_dependents(Oid relid)
 {
-	return SqlStrings("WITH own(relid) AS (SELECT %u::oid UNION SELECT relid FROM pg_partition_tree(%u))"
+	/* pg_partition_tree would lock all partitions. */
+	return SqlStrings("WITH RECURSIVE own(relid) AS (SELECT %u::oid UNION SELECT inhrelid FROM pg_inherits JOIN own ON inhparent = relid)"
 					  " SELECT DISTINCT CASE d.classid WHEN 'pg_rewrite'::regclass"
 					  "   THEN pg_describe_object('pg_class'::regclass, (SELECT ev_class FROM pg_rewrite WHERE oid = d.objid), 0)"
 					  "   ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END"
@@ -67,7 +68,7 @@ outside_dependents(Oid relid)
 					  "   WHEN 'pg_statistic_ext'::regclass THEN EXISTS (SELECT FROM pg_statistic_ext WHERE oid = d.objid AND stxrelid IN (SELECT relid FROM own))"
 					  "   WHEN 'pg_rewrite'::regclass THEN EXISTS (SELECT FROM pg_rewrite WHERE oid = d.objid AND ev_class IN (SELECT relid FROM own))"
 					  "   ELSE false END"
-					  " ORDER BY 1", relid, relid);
+					  " ORDER BY 1", relid);
 }
 
 void
@@ -112,6 +113,9 @@ check_constraints(Oid relid)
 	refuse_first(relid, SqlStrings("SELECT conname FROM pg_constraint WHERE conrelid = %u AND contype = 'x'", relid),
 				 "constraint \"%s\" is an exclusion constraint, which partitioned tables have from PostgreSQL 17 on", "Drop it first.");
 #endif
+	refuse_first(relid, SqlStrings("SELECT conname FROM pg_constraint WHERE conrelid = %u AND starts_with(conname, 'partitionkey_')"
+								   " AND NOT starts_with(pg_get_constraintdef(oid), 'CHECK (partitionkey.valid_key(')", relid),
+				 "the name of its constraint \"%s\" is reserved for containers", "Rename the constraint, or drop it if it came with a copy of a container's partition.");
 	refuse_first(relid, SqlStrings("SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = %u AND NOT indisvalid", relid),
 				 "index \"%s\" is invalid", "Use REINDEX, or drop the index, first.");
 }
@@ -129,6 +133,11 @@ ObstacleCheckTable(Oid relid)
 	ObstacleCheckDependents(relid, "make a container of",
 							"Drop them, or what makes them depend on it, and create them again afterwards: the container keeps the name.");
 	check_constraints(relid);
+	refuse_first(relid, SqlStrings("SELECT subname FROM pg_subscription_rel JOIN pg_subscription s ON s.oid = srsubid WHERE srrelid = %u", relid),
+				 "subscription \"%s\" writes to it", "Drop the subscription first, and create it again with (copy_data = false).");
+	refuse_first(relid, SqlStrings("SELECT pubname FROM pg_publication p WHERE puballtables OR EXISTS (SELECT FROM pg_publication_namespace"
+								   " JOIN pg_class c ON relnamespace = pnnspid WHERE pnpubid = p.oid AND c.oid = %u)", relid),
+				 "publication \"%s\" takes it along, and would publish its partitions", "Drop the publication, and create it again afterwards with (publish_via_partition_root).");
 	refuse_first(relid, SqlStrings("SELECT rulename FROM pg_rewrite WHERE ev_class = %u", relid),
 				 "it has the rule \"%s\"", "Drop the rule first; a trigger can often do the same.");
 	refuse_first(relid, SqlStrings("SELECT tgname FROM pg_trigger WHERE tgrelid = %u AND NOT tgisinternal AND tgtype & 1 = 1"
@@ -234,7 +243,7 @@ missing_columns(const Container *container, List *columns)
 static void
 check_unique_indexes(const Container *container)
 {
-	List	   *indexes = SqlOids("SELECT indexrelid FROM pg_index WHERE indrelid = %u AND indisunique ORDER BY NOT indisprimary, indexrelid",
+	List	   *indexes = SqlOids("SELECT indexrelid FROM pg_index WHERE indrelid = %u AND (indisunique OR indisexclusion) ORDER BY NOT indisprimary, indexrelid",
 								  container->relid);
 	ListCell   *cell;
 	char	   *first = NULL;
@@ -266,23 +275,6 @@ check_unique_indexes(const Container *container)
 				 errhint("%s", remedy.data)));
 }
 
-/* Report rows without a key value before anything is copied. */
-static void
-check_nulls(const Container *container, int level)
-{
-	const char *column = quote_identifier(container->columns[level]);
-	int64		count = SqlCount("SELECT count(*) FROM ONLY %s WHERE %s IS NULL", QualifiedName(container->relid), column);
-
-	if (count > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_NOT_NULL_VIOLATION),
-				 errmsg("column \"%s\" of table \"%s\" is null in " INT64_FORMAT " rows",
-						container->columns[level], get_rel_name(container->relid), count),
-				 errdetail("Every row of a container has a value for each partition key path."),
-				 errhint("Fill it, for example UPDATE %s SET %s = ... WHERE %s IS NULL",
-						 QualifiedName(container->relid), column, column)));
-}
-
 void
 ObstacleCheckKey(const Container *container)
 {
@@ -295,9 +287,5 @@ ObstacleCheckKey(const Container *container)
 		ContainerCheckColumn(container->relid, container->paths[i], TupleDescAttr(RelationGetDescr(rel), attnum - 1));
 	}
 	check_unique_indexes(container);
-	if (rel->rd_rel->relkind == RELKIND_RELATION)
-		for (int i = 0; i < container->levels; i++)
-			if (!TupleDescAttr(RelationGetDescr(rel), get_attnum(container->relid, container->columns[i]) - 1)->attnotnull)
-				check_nulls(container, i);
 	table_close(rel, NoLock);
 }

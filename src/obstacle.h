@@ -9,8 +9,7 @@
 
 /*
  * Refuse a table, ordinary or partitioned, that has something a container
- * can't have, or a key that can't be one.  Errors 0A000, 2BP01, 42804, and
- * 23502 for rows without a key.  Need SPI.
+ * can't have, or a key that can't be one.  Errors 0A000, 2BP01, 42804.  Need SPI.
  */
 extern void ObstacleCheckTable(Oid relid);
 extern void ObstacleCheckKey(const Container *container);

@@ -16,6 +16,7 @@
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "commands/event_trigger.h"
 #include "fmgr.h"
@@ -285,6 +286,21 @@ registry_on_drop(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
+/* The type that a table is OF, or InvalidOid. */
+static Oid
+get_rel_type_of(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			type = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		type = ((Form_pg_class) GETSTRUCT(tuple))->reloftype;
+		ReleaseSysCache(tuple);
+	}
+	return type;
+}
+
 /*
  * Refuse to make a key column unfit for a key.  PostgreSQL itself refuses a new
  * type for levels that the tree uses, and a NULL only by a primary key.
@@ -294,6 +310,10 @@ check_altered(Oid relid)
 {
 	Container  *container = ContainerLookup(relid, true);
 
+	if (container != NULL && OidIsValid(get_rel_type_of(relid)))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("container \"%s\" cannot be a typed table", get_rel_name(relid))));
 	for (int i = 0; container != NULL && i < container->levels; i++)
 	{
 		HeapTuple	tuple = SearchSysCacheAttName(relid, container->columns[i]);
@@ -331,7 +351,8 @@ registry_on_alter(PG_FUNCTION_ARGS)
 		Oid			relid = RangeVarGetRelid(statement->relation, NoLock, true);
 
 		if (OidIsValid(relid))
-			registry_rename_column(relid, statement->subname, statement->newname);
+			foreach(cell, find_all_inheritors(relid, NoLock, NULL))
+				registry_rename_column(lfirst_oid(cell), statement->subname, statement->newname);
 		PG_RETURN_NULL();
 	}
 
@@ -339,7 +360,12 @@ registry_on_alter(PG_FUNCTION_ARGS)
 	SPI_connect();
 	altered = SqlOids("SELECT DISTINCT objid FROM pg_event_trigger_ddl_commands() WHERE classid = 'pg_class'::regclass");
 	foreach(cell, altered)
-		check_altered(lfirst_oid(cell));
+	{
+		ListCell   *below;
+
+		foreach(below, find_all_inheritors(lfirst_oid(cell), NoLock, NULL))
+			check_altered(lfirst_oid(below));
+	}
 	SPI_finish();
 	SqlEnd(nestlevel);
 	PG_RETURN_NULL();

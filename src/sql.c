@@ -10,23 +10,33 @@
 
 #include "sql.h"
 
+static const char *const settings[][2] = {
+	{"search_path", "pg_catalog, pg_temp"},
+	/* as pg_dump has them, so that a definition written as text is read as it was */
+	{"DateStyle", "ISO"},
+	{"IntervalStyle", "postgres"},
+	{"extra_float_digits", "3"},
+	/* what is made anew stays where it was */
+	{"default_tablespace", ""},
+	/* queries on the catalogs are estimated high and run short */
+	{"jit", "off"}
+};
+
 int
 SqlBegin(void)
 {
 	int			nestlevel = NewGUCNestLevel();
 
-	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-	/* Queries on the catalogs are estimated high and run short. */
-	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
+	for (int i = 0; i < lengthof(settings); i++)
+		(void) set_config_option(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
 	return nestlevel;
 }
 
 void
 SqlEnd(int nestlevel)
 {
-	AtEOXact_GUC(true, nestlevel);
+	AtEOXact_GUC(false, nestlevel);
 }
 
 static void execute(const char *format, va_list args) pg_attribute_printf(1, 0);

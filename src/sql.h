@@ -12,8 +12,10 @@
 #include "utils/rel.h"
 
 /*
- * Set search_path to pg_catalog, pg_temp, and jit off, until SqlEnd is called
- * with the result; a transaction abort ends it as well.
+ * Set search_path to pg_catalog, pg_temp, and other settings to what makes SQL
+ * mean the same in every session, until SqlEnd is called with the result; a
+ * transaction abort ends it as well.  SqlEnd also takes back what code of users
+ * that ran in between has set.
  */
 extern int	SqlBegin(void);
 extern void SqlEnd(int nestlevel);

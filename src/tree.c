@@ -232,13 +232,13 @@ is_integer_type(Oid typid)
 
 /* Read a text as a value of a type, which raises the type's own errors. */
 static Datum
-column_value(Oid typid, char *value)
+column_value(Oid typid, int32 typmod, char *value)
 {
 	Oid			input;
 	Oid			ioparam;
 
 	getTypeInputInfo(typid, &input, &ioparam);
-	return OidInputFunctionCall(input, value, ioparam, -1);
+	return OidInputFunctionCall(input, value, ioparam, typmod);
 }
 
 /* What to write instead of a value of the wrong kind. */
@@ -259,8 +259,13 @@ kind_hint(const JsonbValue *value)
 static void
 set_component(Component *c, const JsonbValue *value, int n, Oid relid, AttrNumber attnum)
 {
-	Oid			typid = getBaseType(get_atttype(relid, attnum));
+	Oid			typid;
+	int32		typmod;
+	Oid			collation;
 	bool		fits;
+
+	get_atttypetypmodcoll(relid, attnum, &typid, &typmod, &collation);
+	typid = getBaseTypeAndTypmod(typid, &typmod);
 
 	if (typid == JSONBOID)
 	{
@@ -284,7 +289,7 @@ set_component(Component *c, const JsonbValue *value, int n, Oid relid, AttrNumbe
 	if (value->type == jbvBool)
 		ComponentSetBool(c, value->val.boolean);
 	else if (value->type == jbvString)
-		ComponentSetDatum(c, typid, column_value(typid, pnstrdup(value->val.string.val, value->val.string.len)));
+		ComponentSetDatum(c, typid, column_value(typid, typmod, pnstrdup(value->val.string.val, value->val.string.len)));
 	else
 	{
 		Datum		number = NumericGetDatum(value->val.numeric);
@@ -301,7 +306,7 @@ set_component(Component *c, const JsonbValue *value, int n, Oid relid, AttrNumbe
 								n + 1, get_attname(relid, attnum, false), format_type_be(typid))));
 			number = whole;
 		}
-		ComponentSetDatum(c, typid, column_value(typid, DatumGetCString(DirectFunctionCall1(numeric_out, number))));
+		ComponentSetDatum(c, typid, column_value(typid, typmod, DatumGetCString(DirectFunctionCall1(numeric_out, number))));
 	}
 }
 
@@ -329,7 +334,15 @@ partition_of(PG_FUNCTION_ARGS)
 	{
 		Component	component;
 
-		set_component(&component, &key.values[i], i, relid, get_attnum(relid, container->columns[i]));
+		AttrNumber	attnum = get_attnum(relid, container->columns[i]);
+
+		if (attnum == InvalidAttrNumber)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("container \"%s\" has no column \"%s\" any more, which is its partition key path \"%s\"",
+							get_rel_name(relid), container->columns[i], container->paths[i]),
+					 errhint("It was renamed while event triggers were off; give it its old name.")));
+		set_component(&component, &key.values[i], i, relid, attnum);
 		positions[i] = Position(container->hash, &component);
 	}
 

@@ -19,8 +19,8 @@ END
 $$;
 CREATE TABLE bench.piece (variant text, round int, took interval);
 
-SELECT 'TRUNCATE container.event, unchecked.event, builtin.event, plain.event', 'CHECKPOINT',
-    format('CALL bench.measure_copy(%L, %L, %s, %s)', '{container,unchecked,builtin,plain}', :'file', :pieces, round)
+SELECT 'TRUNCATE container.event, unchecked.event, builtin.event, again.event, plain.event', 'CHECKPOINT',
+    format('CALL bench.measure_copy(%L, %L, %s, %s)', '{container,unchecked,builtin,again,plain}', :'file', :pieces, round)
 FROM generate_series(1, :rounds) round \gexec
 INSERT INTO bench.measurement
     SELECT 'copy', variant, round, extract(epoch FROM sum(took)) FROM bench.piece GROUP BY variant, round;

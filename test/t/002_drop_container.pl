@@ -33,22 +33,20 @@ like($stderr, qr/ERROR:  making 2048 leaf partitions needs about \d+ locks, but 
 like($stderr, qr/HINT:  .*max_locks_per_transaction to at least \d+/, 'the setting to change is named');
 ($ret, $stdout, $stderr) = $node->psql('postgres', q{SELECT partitionkey.create_container('again', '{/tenant}', '{8192}')});
 like($stderr, qr/over the limit of 4096.*max_locks_per_transaction/s, 'a limit of leaves');
+# so small that a query of all leaves has no room, too
+$node->append_conf('postgresql.conf', "max_locks_per_transaction = 10\n");
+$node->restart;
 is($node->safe_psql('postgres', q{CALL partitionkey.drop_container('big'); SELECT count(*) FROM pg_class WHERE relname LIKE 'big%'}),
 	'0', 'drop_container drops all of it');
 is($node->safe_psql('postgres', q{SELECT string_agg(container::text, ' ') FROM partitionkey.registry}), 'crashed', 'and forgets it');
 
 # killed between two partitions: nobody is left locked out, and a second call finishes
+my $holder = $node->background_psql('postgres', on_error_stop => 0);
+$holder->query('BEGIN; LOCK TABLE crashed_p80 IN ACCESS SHARE MODE');
 my $background = $node->background_psql('postgres', on_error_stop => 0);
-$background->query(q{
-	CREATE FUNCTION pause() RETURNS event_trigger LANGUAGE plpgsql AS $$
-	BEGIN
-		IF EXISTS (SELECT FROM pg_event_trigger_dropped_objects() WHERE object_name = 'crashed_p80') THEN PERFORM pg_sleep(60); END IF;
-	END$$;
-	CREATE EVENT TRIGGER pause ON sql_drop EXECUTE FUNCTION pause();
-});
 my $pid = $background->query('SELECT pg_backend_pid()');
 $background->query_until(qr//, "CALL partitionkey.drop_container('crashed');\n");
-$node->poll_query_until('postgres', "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = $pid")
+$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_locks WHERE pid = $pid AND NOT granted")
 	or die 'drop_container did not come to the partition';
 ($ret, $stdout, $stderr) = $node->psql('postgres', q{SET lock_timeout = '100ms'; SELECT count(*) FROM crashed});
 like($stderr, qr/relation "crashed" does not exist/, 'nobody takes half a container for the whole');
@@ -56,7 +54,7 @@ like($stderr, qr/relation "crashed" does not exist/, 'nobody takes half a contai
 like($stderr, qr/lock timeout/, 'or reads it');
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 10000)");
 $background->{run}->finish;
-$node->safe_psql('postgres', 'DROP EVENT TRIGGER pause');
+$holder->quit;
 my $left = $node->safe_psql('postgres', q{SELECT physical_partitions FROM partitionkey.containers});
 ok($left > 0 && $left < 64, "ended half-way: $left partitions are left");
 $node->safe_psql('postgres', q{CALL partitionkey.drop_container('crashed_dropping')});
