@@ -33,7 +33,7 @@ CREATE POLICY p ON m.late USING (m.evil(1) = 2);
 RESET ROLE;
 RESET search_path;
 RESET row_security;
-SELECT relid, partitionkey.create_container(relid, '{/k}', '{2}')
+SELECT partitionkey.create_container(relid, '{/k}', '{2}')
 	FROM unnest('{m.checked,m.indexed,m.referring,m.generated,m.late,m.root}'::regclass[]) relid;
 SELECT current_user, current_setting('search_path') AS search_path, current_setting('row_security') AS row_security;
 SELECT c.container, v.items, v.misplaced FROM partitionkey.containers c,
@@ -166,7 +166,9 @@ SELECT container FROM partitionkey.registry;
 DROP EXTENSION partitionkey;
 DROP SCHEMA partitionkey;
 CREATE SCHEMA partitionkey AUTHORIZATION regress_pk_mal;
+\set VERBOSITY terse
 CREATE EXTENSION partitionkey;
+\set VERBOSITY default
 DROP SCHEMA partitionkey;
 CREATE EXTENSION partitionkey;
 DROP OWNED BY regress_pk_mal, regress_pk_heir;
