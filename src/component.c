@@ -33,22 +33,11 @@ set(Component *c, uint8 type, const char *data, size_t len)
 }
 
 void
-ComponentSetString(Component *c, const char *data, size_t len)
+ComponentSetConverted(Component *c, const char *data, size_t len)
 {
-	int			encoding = GetDatabaseEncoding();
+	char	   *utf8 = pg_server_to_any(data, len, PG_UTF8);
 
-	/* SQL_ASCII doesn't know what its bytes mean: they are taken as UTF-8. */
-	if (encoding != PG_UTF8 && encoding != PG_SQL_ASCII)
-	{
-		char	   *utf8 = pg_server_to_any(data, len, PG_UTF8);
-
-		if (utf8 != data)
-		{
-			data = utf8;
-			len = strlen(utf8);
-		}
-	}
-	set(c, COMPONENT_STRING, data, len);
+	set(c, COMPONENT_STRING, utf8, utf8 == data ? len : strlen(utf8));
 }
 
 /* Every number is a binary64.  Zero has no sign, and there is one NaN. */

@@ -13,6 +13,7 @@
 
 #include "postgres.h"
 
+#include "mb/pg_wchar.h"
 #include "utils/datetime.h"
 #include "utils/jsonb.h"
 
@@ -40,9 +41,10 @@ typedef struct Component
 
 /*
  * Set a component from a C value.  A string is given in the server encoding;
- * in a database that is not UTF8 its conversion is palloc'd.
+ * in a database that is not UTF8 it is converted, and that is palloc'd.
  */
-extern void ComponentSetString(Component *c, const char *data, size_t len);
+static inline void ComponentSetString(Component *c, const char *data, size_t len);
+extern void ComponentSetConverted(Component *c, const char *data, size_t len);
 extern void ComponentSetNumber(Component *c, double number);
 extern void ComponentSetBool(Component *c, bool value);
 extern void ComponentSetUuid(Component *c, Datum value);
@@ -73,5 +75,22 @@ extern const char *ComponentTypeHint(Oid typid);
  * is no scalar.  The value is detoasted into the current memory context.
  */
 extern bool ComponentSetDatum(Component *c, Oid typid, Datum value);
+
+/* Inline since nearly all keys are strings, and this is done for each row. */
+static inline void
+ComponentSetString(Component *c, const char *data, size_t len)
+{
+	int			encoding = GetDatabaseEncoding();
+
+	/* SQL_ASCII doesn't know what its bytes mean: they are taken as UTF-8. */
+	if (unlikely(encoding != PG_UTF8 && encoding != PG_SQL_ASCII))
+		ComponentSetConverted(c, data, len);
+	else
+	{
+		c->type = COMPONENT_STRING;
+		c->data = data;
+		c->len = len;
+	}
+}
 
 #endif							/* PARTITIONKEY_COMPONENT_H */

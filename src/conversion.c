@@ -40,13 +40,27 @@
 
 #define GUARD_NAME		"partitionkey_valid_key"
 
+static bool
+is_not_null(Oid relid, const char *column)
+{
+	HeapTuple	tuple = SearchSysCacheAttName(relid, column);
+	bool		not_null = HeapTupleIsValid(tuple) && ((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull;
+
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return not_null;
+}
+
 /* Report rows without a key value before anything is copied. */
 static void
 check_nulls(const Container *container, int level)
 {
 	const char *column = quote_identifier(container->columns[level]);
-	int64		count = SqlCount("SELECT count(*) FROM ONLY %s WHERE %s IS NULL", QualifiedName(container->relid), column);
+	int64		count;
 
+	if (is_not_null(container->relid, container->columns[level]))
+		return;
+	count = SqlCount("SELECT count(*) FROM ONLY %s WHERE %s IS NULL", QualifiedName(container->relid), column);
 	if (count > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_NOT_NULL_VIOLATION),

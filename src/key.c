@@ -86,6 +86,16 @@ string_size(const Component *c)
 	return Min(c->len, utf16);
 }
 
+/* The size of a text, without fetching it if it is stored elsewhere. */
+static inline size_t
+value_size(Datum value)
+{
+	struct varlena *t = (struct varlena *) DatumGetPointer(value);
+
+	return VARATT_IS_EXTERNAL(t) || VARATT_IS_COMPRESSED(t) ?
+		toast_raw_datum_size(value) - VARHDRSZ : VARSIZE_ANY_EXHDR(t);
+}
+
 static void
 check_value(int n, Oid basetype, Datum value)
 {
@@ -104,8 +114,7 @@ check_value(int n, Oid basetype, Datum value)
 			 * The short strings that nearly all keys are need no closer look.  A
 			 * byte of another encoding is at most three in UTF-8.
 			 */
-			if (toast_raw_datum_size(value) - VARHDRSZ <=
-				(GetDatabaseEncoding() == PG_UTF8 ? MAX_VALUE_BYTES : MAX_VALUE_BYTES / 3))
+			if (value_size(value) <= (GetDatabaseEncoding() == PG_UTF8 ? MAX_VALUE_BYTES : MAX_VALUE_BYTES / 3))
 				return;
 			/* FALLTHROUGH */
 		case JSONBOID:

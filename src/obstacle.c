@@ -20,24 +20,6 @@
 #include "obstacle.h"
 #include "sql.h"
 
-/* Raise 0A000: the table can't become a container because of something, and what to do. */
-static void
-refuse(Oid relid, const char *because, const char *hint)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot make table \"%s\" a container because %s", get_rel_name(relid), because),
-			 errhint("%s", hint)));
-}
-
-/* Refuse with the first of a query's texts, if it gives any. */
-static void
-refuse_first(Oid relid, List *found, const char *format, const char *hint)
-{
-	if (found != NIL)
-		refuse(relid, psprintf(format, (char *) linitial(found)), hint);
-}
-
 /*
  * The objects that depend on a table or its partitions without being a part
  * of them, described for people.  A view is reached by its rule.
@@ -91,60 +73,89 @@ ObstacleCheckDependents(Oid relid, const char *problem, const char *hint)
 			 errhint("%s", hint)));
 }
 
-static void
-check_inheritance(Oid relid)
+/*
+ * What a table must not have.  The query, of its OID, gives the name of what
+ * it has; the table can't become a container "because ...".
+ */
+typedef struct Obstacle
 {
-	refuse_first(relid, SqlStrings("SELECT inhparent::regclass::text FROM pg_inherits WHERE inhrelid = %u", relid),
-				 "it inherits from table \"%s\"", "Use ALTER TABLE ... NO INHERIT first.");
-	refuse_first(relid, SqlStrings("SELECT inhrelid::regclass::text FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = %u AND NOT relispartition", relid),
-				 "table \"%s\" inherits from it", "Use ALTER TABLE ... NO INHERIT on the child first.");
-	refuse_first(relid, SqlStrings("SELECT reloftype::regtype::text FROM pg_class WHERE oid = %u AND reloftype <> 0", relid),
-				 "it is a table of type %s", "Use ALTER TABLE ... NOT OF first.");
-}
+	const char *query;
+	const char *because;
+	const char *hint;
+} Obstacle;
 
-static void
-check_constraints(Oid relid)
-{
-	refuse_first(relid, SqlStrings("SELECT conname FROM pg_constraint WHERE conrelid = %u AND contype IN ('f', 'n') AND NOT convalidated", relid),
-				 "constraint \"%s\" is not validated", "Use ALTER TABLE ... VALIDATE CONSTRAINT first, or drop it.");
-	refuse_first(relid, SqlStrings("SELECT conname FROM pg_constraint WHERE conrelid = %u AND contype IN ('c', 'n') AND connoinherit", relid),
-				 "constraint \"%s\" is marked NO INHERIT, which partitioned tables don't allow", "Drop it and add it again without NO INHERIT.");
+static const Obstacle obstacles[] = {
+	{"SELECT extname FROM pg_depend JOIN pg_extension e ON refobjid = e.oid"
+		" WHERE classid = 'pg_class'::regclass AND objid = %u AND deptype = 'e'",
+		"it belongs to extension \"%s\"",
+	"Make a table of your own."},
+	{"SELECT inhparent::regclass::text FROM pg_inherits WHERE inhrelid = %u",
+		"it inherits from table \"%s\"",
+	"Use ALTER TABLE ... NO INHERIT first."},
+	{"SELECT inhrelid::regclass::text FROM pg_inherits JOIN pg_class ON oid = inhrelid"
+		" WHERE inhparent = %u AND NOT relispartition",
+		"table \"%s\" inherits from it",
+	"Use ALTER TABLE ... NO INHERIT on the child first."},
+	{"SELECT reloftype::regtype::text FROM pg_class WHERE oid = %u AND reloftype <> 0",
+		"it is a table of type %s",
+	"Use ALTER TABLE ... NOT OF first."},
+	{"SELECT format('foreign key %%I of table %%s refers to it', conname, conrelid::regclass)"
+		" FROM pg_constraint WHERE confrelid = %u ORDER BY conname",
+		"%s",
+	"Drop that constraint, and keep it in the application: it would stand in the way of every later change of the partitions."},
+	{"SELECT conname FROM pg_constraint WHERE conrelid = %u AND contype IN ('f', 'n') AND NOT convalidated",
+		"constraint \"%s\" is not validated",
+	"Use ALTER TABLE ... VALIDATE CONSTRAINT first, or drop it."},
+	{"SELECT conname FROM pg_constraint WHERE conrelid = %u AND contype IN ('c', 'n') AND connoinherit",
+		"constraint \"%s\" is marked NO INHERIT, which partitioned tables don't allow",
+	"Drop it and add it again without NO INHERIT."},
 #if PG_VERSION_NUM < 170000
-	refuse_first(relid, SqlStrings("SELECT conname FROM pg_constraint WHERE conrelid = %u AND contype = 'x'", relid),
-				 "constraint \"%s\" is an exclusion constraint, which partitioned tables have from PostgreSQL 17 on", "Drop it first.");
+	{"SELECT conname FROM pg_constraint WHERE conrelid = %u AND contype = 'x'",
+		"constraint \"%s\" is an exclusion constraint, which partitioned tables have from PostgreSQL 17 on",
+	"Drop it first."},
 #endif
-	refuse_first(relid, SqlStrings("SELECT conname FROM pg_constraint WHERE conrelid = %u AND starts_with(conname, 'partitionkey_')"
-								   " AND NOT starts_with(pg_get_constraintdef(oid), 'CHECK (partitionkey.valid_key(')", relid),
-				 "the name of its constraint \"%s\" is reserved for containers", "Rename the constraint, or drop it if it came with a copy of a container's partition.");
-	refuse_first(relid, SqlStrings("SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = %u AND NOT indisvalid", relid),
-				 "index \"%s\" is invalid", "Use REINDEX, or drop the index, first.");
-}
+	{"SELECT conname FROM pg_constraint WHERE conrelid = %u AND starts_with(conname, 'partitionkey_')"
+		" AND NOT starts_with(pg_get_constraintdef(oid), 'CHECK (partitionkey.valid_key(')",
+		"the name of its constraint \"%s\" is reserved for containers",
+	"Rename the constraint, or drop it if it came with a copy of a container's partition."},
+	{"SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = %u AND NOT indisvalid",
+		"index \"%s\" is invalid",
+	"Use REINDEX, or drop the index, first."},
+	{"SELECT subname FROM pg_subscription_rel JOIN pg_subscription s ON s.oid = srsubid WHERE srrelid = %u",
+		"subscription \"%s\" writes to it",
+	"Drop the subscription first, and create it again with (copy_data = false)."},
+	{"SELECT pubname FROM pg_publication p WHERE puballtables OR EXISTS (SELECT FROM pg_publication_namespace"
+		" JOIN pg_class c ON relnamespace = pnnspid WHERE pnpubid = p.oid AND c.oid = %u)",
+		"publication \"%s\" takes it along, and would publish its partitions",
+	"Drop the publication, and create it again afterwards with (publish_via_partition_root)."},
+	{"SELECT rulename FROM pg_rewrite WHERE ev_class = %u",
+		"it has the rule \"%s\"",
+	"Drop the rule first; a trigger can often do the same."},
+	{"SELECT tgname FROM pg_trigger WHERE tgrelid = %u AND NOT tgisinternal AND tgtype & 1 = 1"
+		" AND (tgoldtable IS NOT NULL OR tgnewtable IS NOT NULL)",
+		"row trigger \"%s\" has transition tables, which partitioned tables don't allow",
+	"Make it a statement trigger, or drop it first."},
+	{"SELECT provider FROM pg_seclabel WHERE classoid = 'pg_class'::regclass AND objoid = %u",
+		"it has a security label of provider \"%s\"",
+	"Remove the label first."},
+};
 
 void
 ObstacleCheckTable(Oid relid)
 {
-	refuse_first(relid, SqlStrings("SELECT extname FROM pg_depend JOIN pg_extension e ON refobjid = e.oid"
-								   " WHERE classid = 'pg_class'::regclass AND objid = %u AND deptype = 'e'", relid),
-				 "it belongs to extension \"%s\"", "Make a table of your own.");
-	check_inheritance(relid);
-	refuse_first(relid, SqlStrings("SELECT format('foreign key %%I of table %%s refers to it', conname, conrelid::regclass)"
-								   " FROM pg_constraint WHERE confrelid = %u ORDER BY conname", relid),
-				 "%s", "Drop that constraint, and keep it in the application: it would stand in the way of every later change of the partitions.");
+	for (int i = 0; i < lengthof(obstacles); i++)
+	{
+		List	   *found = SqlStrings(obstacles[i].query, relid);
+
+		if (found != NIL)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot make table \"%s\" a container because %s", get_rel_name(relid),
+							psprintf(obstacles[i].because, (char *) linitial(found))),
+					 errhint("%s", obstacles[i].hint)));
+	}
 	ObstacleCheckDependents(relid, "make a container of",
 							"Drop them, or what makes them depend on it, and create them again afterwards: the container keeps the name.");
-	check_constraints(relid);
-	refuse_first(relid, SqlStrings("SELECT subname FROM pg_subscription_rel JOIN pg_subscription s ON s.oid = srsubid WHERE srrelid = %u", relid),
-				 "subscription \"%s\" writes to it", "Drop the subscription first, and create it again with (copy_data = false).");
-	refuse_first(relid, SqlStrings("SELECT pubname FROM pg_publication p WHERE puballtables OR EXISTS (SELECT FROM pg_publication_namespace"
-								   " JOIN pg_class c ON relnamespace = pnnspid WHERE pnpubid = p.oid AND c.oid = %u)", relid),
-				 "publication \"%s\" takes it along, and would publish its partitions", "Drop the publication, and create it again afterwards with (publish_via_partition_root).");
-	refuse_first(relid, SqlStrings("SELECT rulename FROM pg_rewrite WHERE ev_class = %u", relid),
-				 "it has the rule \"%s\"", "Drop the rule first; a trigger can often do the same.");
-	refuse_first(relid, SqlStrings("SELECT tgname FROM pg_trigger WHERE tgrelid = %u AND NOT tgisinternal AND tgtype & 1 = 1"
-								   " AND (tgoldtable IS NOT NULL OR tgnewtable IS NOT NULL)", relid),
-				 "row trigger \"%s\" has transition tables, which partitioned tables don't allow", "Make it a statement trigger, or drop it first.");
-	refuse_first(relid, SqlStrings("SELECT provider FROM pg_seclabel WHERE classoid = 'pg_class'::regclass AND objoid = %u", relid),
-				 "it has a security label of provider \"%s\"", "Remove the label first.");
 }
 
 /* Put a text in place of another's first occurrence, or give NULL if there is none. */

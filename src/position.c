@@ -11,7 +11,6 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
@@ -42,15 +41,6 @@ const char *
 PositionHashName(PositionHash hash)
 {
 	return hash == HASH_XXHASH ? "xxhash" : "cosmos";
-}
-
-uint64
-ReverseBits(uint64 v)
-{
-	v = ((v >> 1) & UINT64CONST(0x5555555555555555)) | ((v & UINT64CONST(0x5555555555555555)) << 1);
-	v = ((v >> 2) & UINT64CONST(0x3333333333333333)) | ((v & UINT64CONST(0x3333333333333333)) << 2);
-	v = ((v >> 4) & UINT64CONST(0x0f0f0f0f0f0f0f0f)) | ((v & UINT64CONST(0x0f0f0f0f0f0f0f0f)) << 4);
-	return pg_bswap64(v);
 }
 
 /* XXH3 of the value bytes, the type byte being the seed, so nothing is copied. */

@@ -16,6 +16,8 @@
 #ifndef PARTITIONKEY_POSITION_H
 #define PARTITIONKEY_POSITION_H
 
+#include "port/pg_bswap.h"
+
 #include "component.h"
 
 typedef enum PositionHash
@@ -32,7 +34,14 @@ extern const char *PositionHashName(PositionHash hash);
 extern uint64 Position(PositionHash hash, const Component *c);
 
 /* The bits of a word in reverse order; its own inverse. */
-extern uint64 ReverseBits(uint64 v);
+static inline uint64
+ReverseBits(uint64 v)
+{
+	v = ((v >> 1) & UINT64CONST(0x5555555555555555)) | ((v & UINT64CONST(0x5555555555555555)) << 1);
+	v = ((v >> 2) & UINT64CONST(0x3333333333333333)) | ((v & UINT64CONST(0x3333333333333333)) << 2);
+	v = ((v >> 4) & UINT64CONST(0x0f0f0f0f0f0f0f0f)) | ((v & UINT64CONST(0x0f0f0f0f0f0f0f0f)) << 4);
+	return pg_bswap64(v);
+}
 
 /*
  * The hash that PostgreSQL takes modulo the modulus to route a row with this
