@@ -271,6 +271,58 @@ relations_per_leaf(Relation rel)
 	return count;
 }
 
+/* Read what create_container was asked for into a container and its layout. */
+static void
+read_declaration(FunctionCallInfo fcinfo, Relation rel, Container *container, Layout *layout)
+{
+	container->relid = RelationGetRelid(rel);
+	resolve_paths(container, rel, PG_GETARG_ARRAYTYPE_P(1));
+	LayoutFromDatum(layout, PG_GETARG_DATUM(2), PG_ARGISNULL(2), container->levels);
+	container->hash = PG_ARGISNULL(3) ? HASH_XXHASH : PositionHashFromName(text_to_cstring(PG_GETARG_TEXT_PP(3)));
+	if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+	{
+		PositionHash hash = root_hash(rel, container);
+
+		if (!PG_ARGISNULL(3) && hash != container->hash)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("partitioned table \"%s\" divides by hash \"%s\", not \"%s\"",
+							RelationGetRelationName(rel), PositionHashName(hash), PositionHashName(container->hash)),
+					 errhint("Leave out the argument hash to use the table's.")));
+		container->hash = hash;
+	}
+	LayoutCheckLocks(layout, relations_per_leaf(rel));
+}
+
+/*
+ * Make the declared table a container.  Planning and running SQL on it calls
+ * functions that its owner wrote, so all of it is done as the owner, whoever
+ * calls us.
+ */
+static void
+make_container(Container *container, const Layout *layout, Oid owner, bool partitioned, bool partitions_given)
+{
+	Oid			user;
+	int			security;
+	int			nestlevel;
+
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(owner, security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	SPI_connect();
+	nestlevel = SqlBegin();
+	/* Only a table that is replaced can lose what it has. */
+	if (!partitioned)
+		ObstacleCheckTable(container->relid);
+	ObstacleCheckKey(container);
+	SqlEnd(nestlevel);
+	if (partitioned)
+		fill_root(container, layout, partitions_given);
+	else
+		ConvertTable(container, layout);
+	SPI_finish();
+	SetUserIdAndSecContext(user, security);
+}
+
 /* create_container(relation regclass, paths text[], partitions int[], hash text) returns regclass */
 PG_FUNCTION_INFO_V1(create_container);
 Datum
@@ -279,10 +331,8 @@ create_container(PG_FUNCTION_ARGS)
 	Container	container = {0};
 	Layout		layout;
 	Relation	rel;
+	Oid			owner;
 	bool		partitioned;
-	int			nestlevel;
-	Oid			user;
-	int			security;
 
 	check_isolation();
 	for (int i = 0; i < 2; i++)
@@ -291,54 +341,18 @@ create_container(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("%s must not be null", i == 0 ? "relation" : "paths")));
 
-	container.relid = PG_GETARG_OID(0);
-	rel = open_table(container.relid);
-	if (ContainerLookup(container.relid, true) != NULL)
+	rel = open_table(PG_GETARG_OID(0));
+	if (ContainerLookup(RelationGetRelid(rel), true) != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
 				 errmsg("\"%s\" is a container already", RelationGetRelationName(rel)),
 				 errhint("See partitionkey.containers for its paths; they can't be changed.")));
-	resolve_paths(&container, rel, PG_GETARG_ARRAYTYPE_P(1));
-	LayoutFromDatum(&layout, PG_GETARG_DATUM(2), PG_ARGISNULL(2), container.levels);
-	container.hash = PG_ARGISNULL(3) ? HASH_XXHASH : PositionHashFromName(text_to_cstring(PG_GETARG_TEXT_PP(3)));
-
+	read_declaration(fcinfo, rel, &container, &layout);
+	owner = rel->rd_rel->relowner;
 	partitioned = rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE;
-	if (partitioned)
-	{
-		PositionHash hash;
-
-		hash = root_hash(rel, &container);
-		if (!PG_ARGISNULL(3) && hash != container.hash)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("partitioned table \"%s\" divides by hash \"%s\", not \"%s\"",
-							RelationGetRelationName(rel), PositionHashName(hash), PositionHashName(container.hash)),
-					 errhint("Leave out the argument hash to use the table's.")));
-		container.hash = hash;
-	}
-	LayoutCheckLocks(&layout, relations_per_leaf(rel));
-
-	/*
-	 * Planning and running SQL on the table calls functions that its owner
-	 * wrote, so all of it is done as the owner, whoever calls us.
-	 */
-	GetUserIdAndSecContext(&user, &security);
-	SetUserIdAndSecContext(rel->rd_rel->relowner,
-						   security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
-	SPI_connect();
-	nestlevel = SqlBegin();
-	/* Only a table that is replaced can lose what it has. */
-	if (!partitioned)
-		ObstacleCheckTable(container.relid);
-	ObstacleCheckKey(&container);
-	SqlEnd(nestlevel);
 	table_close(rel, NoLock);
-	if (partitioned)
-		fill_root(&container, &layout, !PG_ARGISNULL(2));
-	else
-		ConvertTable(&container, &layout);
-	SPI_finish();
-	SetUserIdAndSecContext(user, security);
+
+	make_container(&container, &layout, owner, partitioned, !PG_ARGISNULL(2));
 	RegistryInsert(&container);
 	PG_RETURN_OID(container.relid);
 }

@@ -125,30 +125,32 @@ typedef struct Belongings
 	List	   *rest;			/* what may refer to those */
 } Belongings;
 
+/* The commands that make some objects, as ruleutils writes them. */
 static List *
-constraint_commands(Oid relid, const char *condition)
+definitions(List *oids, char *(*definition) (Oid))
 {
 	List	   *commands = NIL;
-	List	   *oids = SqlOids("SELECT oid FROM pg_constraint WHERE conrelid = %u AND conparentid = 0 AND %s"
-							   " ORDER BY contype <> 'p', oid", relid, condition);
 	ListCell   *cell;
 
 	foreach(cell, oids)
-		commands = lappend(commands, pg_get_constraintdef_command(lfirst_oid(cell)));
+		commands = lappend(commands, definition(lfirst_oid(cell)));
 	return commands;
+}
+
+static List *
+constraint_commands(Oid relid, const char *condition)
+{
+	return definitions(SqlOids("SELECT oid FROM pg_constraint WHERE conrelid = %u AND conparentid = 0 AND %s"
+							   " ORDER BY contype <> 'p', oid", relid, condition),
+					   pg_get_constraintdef_command);
 }
 
 static List *
 index_commands(Oid relid)
 {
-	List	   *commands = NIL;
-	List	   *oids = SqlOids("SELECT indexrelid FROM pg_index i WHERE indrelid = %u AND NOT EXISTS"
-							   " (SELECT FROM pg_constraint WHERE conindid = i.indexrelid AND contype IN ('p', 'u', 'x')) ORDER BY 1", relid);
-	ListCell   *cell;
-
-	foreach(cell, oids)
-		commands = lappend(commands, pg_get_indexdef_string(lfirst_oid(cell)));
-	return commands;
+	return definitions(SqlOids("SELECT indexrelid FROM pg_index i WHERE indrelid = %u AND NOT EXISTS"
+							   " (SELECT FROM pg_constraint WHERE conindid = i.indexrelid AND contype IN ('p', 'u', 'x')) ORDER BY 1", relid),
+					   pg_get_indexdef_string);
 }
 
 static List *
