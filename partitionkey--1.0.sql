@@ -557,7 +557,7 @@ CREATE FUNCTION registry_on_alter() RETURNS event_trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION registry_on_alter() IS
 	'follows the new name of a key column, and refuses to make it unfit for a key';
-CREATE EVENT TRIGGER partitionkey_on_alter ON ddl_command_end WHEN TAG IN ('ALTER TABLE')
+CREATE EVENT TRIGGER partitionkey_on_alter ON ddl_command_end WHEN TAG IN ('ALTER TABLE', 'ALTER VIEW', 'ALTER MATERIALIZED VIEW', 'ALTER FOREIGN TABLE')
 	EXECUTE FUNCTION registry_on_alter();
 COMMENT ON EVENT TRIGGER partitionkey_on_alter IS
 	'follows the new name of a key column, and refuses to make it unfit for a key';

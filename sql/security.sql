@@ -142,6 +142,60 @@ CREATE TABLE other_collation (k text) PARTITION BY HASH (k COLLATE "C" partition
 SELECT partitionkey.create_container('other_collation', '{/k}');
 DROP TABLE quarter, other_collation;
 
+-- nor one whose partitions only seem to cover it
+CREATE TABLE seeming (a int) PARTITION BY HASH (a partitionkey.int4_xxhash_ops);
+CREATE TABLE seeming_0 PARTITION OF seeming FOR VALUES WITH (MODULUS 4, REMAINDER 0) PARTITION BY HASH (a partitionkey.int4_xxhash_ops);
+CREATE TABLE seeming_00 PARTITION OF seeming_0 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE seeming_01 PARTITION OF seeming_0 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+CREATE TABLE seeming_1 PARTITION OF seeming FOR VALUES WITH (MODULUS 4, REMAINDER 1);
+CREATE TABLE seeming_2 PARTITION OF seeming FOR VALUES WITH (MODULUS 4, REMAINDER 2);
+SELECT partitionkey.create_container('seeming', '{/a}');
+DROP TABLE seeming_00, seeming_01, seeming_1, seeming_2;
+SELECT partitionkey.create_container('seeming', '{/a}');
+DROP TABLE seeming;
+CREATE TYPE shape AS (a int);
+CREATE TABLE typed OF shape PARTITION BY HASH (a partitionkey.int4_xxhash_ops);
+SELECT partitionkey.create_container('typed', '{/a}');
+DROP TABLE typed;
+DROP TYPE shape;
+-- a copy of a leaf brings a check on other columns along
+CREATE TABLE origin (k text, b bool, n int);
+SELECT partitionkey.create_container('origin', '{/k,/b}', '{2,2}');
+CREATE TABLE copied (LIKE origin_p0_0 INCLUDING ALL);
+ALTER TABLE copied DROP CONSTRAINT IF EXISTS partitionkey_values_of_2, ADD z text;
+SELECT partitionkey.create_container('copied', '{/z}', '{2}');
+DROP TABLE origin, copied;
+-- ALTER VIEW renames columns of tables, too
+CREATE TABLE av (a int, b int);
+SELECT partitionkey.create_container('av', '{/a,/b}', '{2}');
+ALTER VIEW av RENAME COLUMN b TO bb;
+SELECT columns FROM partitionkey.containers WHERE container = 'av'::regclass;
+-- a container inside another is forgotten with it, and not dropped by itself
+CREATE TABLE inner_one (a int, bb int);
+SELECT partitionkey.create_container('inner_one', '{/bb}', '{2}');
+ALTER TABLE av DETACH PARTITION av_p0;
+ALTER TABLE inner_one ALTER a SET NOT NULL;
+ALTER TABLE av ATTACH PARTITION inner_one FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CALL partitionkey.drop_container('inner_one');
+CALL partitionkey.drop_container('av');
+SELECT container FROM partitionkey.registry WHERE container NOT IN (SELECT oid FROM pg_class);
+DROP TABLE av_p0;
+-- expressions of partition keys, which the relation cache would run with the rights of whoever looks
+SET ROLE regress_pk_mal;
+CREATE TABLE m.expression (k text) PARTITION BY HASH ((k || m.evil(1)));
+CREATE TABLE m.walked (k text);
+SELECT partitionkey.create_container('m.walked', '{/k}', '{2}');
+DROP TABLE m.walked_p8;
+CREATE TABLE m.walked_p8 PARTITION OF m.walked FOR VALUES WITH (MODULUS 2, REMAINDER 1) PARTITION BY HASH ((k || m.evil(5)));
+CREATE TABLE m.walked_p8x PARTITION OF m.walked_p8 FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+RESET ROLE;
+\c
+SELECT partitionkey.create_container('m.expression', '{/k}');
+SELECT container, physical_partitions FROM partitionkey.containers WHERE container = 'm.walked'::regclass;
+SELECT partition, min_inclusive FROM partitionkey.physical_partitions WHERE container = 'm.walked'::regclass;
+SELECT count(*) FROM partitionkey.partition_of('m.walked', '["a"]');
+SELECT count(*) FROM partitionkey.verify('m.walked');
+
 -- long names with comments; an identity's type; a key's typmod
 CREATE SCHEMA schema_of_forty_bytes_aaaaaaaaaaaaaaaaaaaa;
 CREATE TABLE schema_of_forty_bytes_aaaaaaaaaaaaaaaaaaaa.table_of_forty_bytes_bbbbbbbbbbbbbbbbbbbbb

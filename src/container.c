@@ -27,7 +27,6 @@
 #include "utils/builtins.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
-#include "utils/partcache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -119,6 +118,11 @@ open_table(Oid relid)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("temporary table \"%s\" cannot be made a container", RelationGetRelationName(rel)),
 				 errhint("Use an ordinary or an unlogged table.")));
+	if (OidIsValid(rel->rd_rel->reloftype))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is a table of type %s", RelationGetRelationName(rel), format_type_be(rel->rd_rel->reloftype)),
+				 errhint("Use ALTER TABLE ... NOT OF first.")));
 	if (rel->rd_rel->relispartition)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -178,18 +182,18 @@ resolve_paths(Container *container, Relation rel, ArrayType *paths)
 static PositionHash
 root_hash(Relation rel, const Container *container)
 {
-	PartitionKey key = RelationGetPartitionKey(rel);
+	NodeKey		key;
 	Oid			typid = get_atttype(RelationGetRelid(rel), get_attnum(RelationGetRelid(rel), container->columns[0]));
 	Container	probe = *container;
 
-	if (key->strategy == PARTITION_STRATEGY_HASH && key->partnatts == 1 && key->partattrs[0] != 0 &&
-		key->partcollation[0] == TupleDescAttr(RelationGetDescr(rel), key->partattrs[0] - 1)->attcollation &&
-		strcmp(get_attname(RelationGetRelid(rel), key->partattrs[0], false), container->columns[0]) == 0 &&
+	if (NodeKeyOf(RelationGetRelid(rel), &key) &&
+		key.collation == TupleDescAttr(RelationGetDescr(rel), key.attnum - 1)->attcollation &&
+		strcmp(get_attname(RelationGetRelid(rel), key.attnum, false), container->columns[0]) == 0 &&
 		ComponentTypeName(typid) != NULL)
 		for (int hash = HASH_XXHASH; hash <= HASH_COSMOS; hash++)
 		{
 			probe.hash = hash;
-			if (LayoutOperatorFamily(&probe, typid) == key->partopfamily[0])
+			if (LayoutOperatorFamily(&probe, typid) == key.opfamily)
 				return hash;
 		}
 	ereport(ERROR,
@@ -212,7 +216,7 @@ has_tree(const Container *container, bool partitions_given)
 	ListCell   *cell;
 	double		covered = 0;
 
-	if (leaves == NIL)
+	if (find_inheritance_children(container->relid, NoLock) == NIL)
 		return false;
 	if (partitions_given)
 		ereport(ERROR,
@@ -374,11 +378,12 @@ rename_dropping(Oid relid)
 }
 
 /*
- * Drop a partition, if it is still there.  As with DROP TABLE of the container,
- * who owns that may drop what is below, whoever made it and whatever kind it is.
+ * Drop a partition of a container, if it still is one.  As with DROP TABLE of
+ * the container, who owns that may drop what is below, whoever made it and
+ * whatever kind it is.
  */
 static void
-drop_partition(Oid relid)
+drop_partition(Oid root, Oid relid)
 {
 	ObjectAddress partition = {RelationRelationId, relid, 0};
 
@@ -388,8 +393,12 @@ drop_partition(Oid relid)
 		/* the parent first, as every other way to drop a partition locks it */
 		LockRelationOid(get_partition_parent(relid, true), AccessExclusiveLock);
 		LockRelationOid(relid, AccessExclusiveLock);
-		if (get_rel_name(relid) != NULL)
+		/* it may have been detached, or attached elsewhere, while we waited */
+		if (get_rel_relispartition(relid) && list_member_oid(get_partition_ancestors(relid), root))
+		{
 			performDeletion(&partition, DROP_RESTRICT, 0);
+			RegistryDelete(relid);
+		}
 	}
 	PopActiveSnapshot();
 }
@@ -405,6 +414,11 @@ check_droppable(Oid relid)
 
 	check_owner(relid);
 	(void) ContainerLookup(relid, false);
+	if (get_rel_relispartition(relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("container \"%s\" is a partition of another table", get_rel_name(relid)),
+				 errhint("Detach it first.")));
 	nestlevel = SqlBegin();
 	ObstacleCheckDependents(relid, "drop container", "Drop them first.");
 	SqlEnd(nestlevel);
@@ -455,7 +469,7 @@ drop_container(PG_FUNCTION_ARGS)
 	for (int i = list_length(tables) - 1; i > 0; i--)
 	{
 		SPI_commit();
-		drop_partition(list_nth_oid(tables, i));
+		drop_partition(relid, list_nth_oid(tables, i));
 	}
 	SPI_commit();
 	SqlExecute("DROP TABLE %s", QualifiedName(relid));

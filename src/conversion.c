@@ -84,13 +84,13 @@ ConversionRequireKey(const Container *container)
  * one, and a level not divided yet may still get another type.
  */
 static bool
-needs_guard(const Container *container, int levels_used)
+needs_guard(const Container *container, const Leaf *leaf)
 {
 	for (int i = 0; i < container->levels; i++)
 	{
 		Oid			typid = getBaseType(get_atttype(container->relid, get_attnum(container->relid, container->columns[i])));
 
-		if (i >= levels_used || typid == TEXTOID || typid == VARCHAROID || typid == JSONBOID)
+		if (leaf->ranges[i].bits == 0 || typid == TEXTOID || typid == VARCHAROID || typid == JSONBOID)
 			return true;
 	}
 	return false;
@@ -108,10 +108,18 @@ ConversionGuardLeaves(const Container *container)
 	foreach(cell, ContainerLeaves(container, NULL, 0))
 	{
 		Leaf	   *leaf = lfirst(cell);
+		Oid			present = get_relation_constraint_oid(leaf->relid, GUARD_NAME, true);
 
-		/* One that was made LIKE another leaf brings it along. */
-		if (needs_guard(container, leaf->levels) &&
-			!OidIsValid(get_relation_constraint_oid(leaf->relid, GUARD_NAME, true)))
+		/* One that came with a tree may be on other columns. */
+		if (OidIsValid(present) && strstr(pg_get_constraintdef_command(present), "partitionkey.valid_key(") == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_DUPLICATE_OBJECT),
+					 errmsg("the name of constraint \"%s\" of partition \"%s\" is reserved for containers",
+							GUARD_NAME, get_rel_name(leaf->relid)),
+					 errhint("Rename the constraint.")));
+		if (OidIsValid(present))
+			SqlExecute("ALTER TABLE %s DROP CONSTRAINT %s", QualifiedName(leaf->relid), GUARD_NAME);
+		if (needs_guard(container, leaf))
 			SqlExecute("ALTER TABLE %s ADD CONSTRAINT %s CHECK (partitionkey.valid_key(%s)) NOT VALID",
 					   QualifiedName(leaf->relid), GUARD_NAME, columns.data);
 	}

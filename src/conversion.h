@@ -12,7 +12,7 @@
 extern void ConversionRequireKey(const Container *container);
 
 /*
- * Add the check on key values to leaves that need it and have none.  It is NOT
+ * Give the leaves that need it the check on key values.  It is NOT
  * VALID, so that the planner leaves it out of its search for constraints that
  * exclude a partition, which would cost time for each partition of each query
  * and never find anything; rows that are written are checked all the same.  It

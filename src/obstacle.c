@@ -96,9 +96,6 @@ static const Obstacle obstacles[] = {
 		" WHERE inhparent = %u AND NOT relispartition",
 		"table \"%s\" inherits from it",
 	"Use ALTER TABLE ... NO INHERIT on the child first."},
-	{"SELECT reloftype::regtype::text FROM pg_class WHERE oid = %u AND reloftype <> 0",
-		"it is a table of type %s",
-	"Use ALTER TABLE ... NOT OF first."},
 	{"SELECT format('foreign key %%I of table %%s refers to it', conname, conrelid::regclass)"
 		" FROM pg_constraint WHERE confrelid = %u ORDER BY conname",
 		"%s",
@@ -114,8 +111,7 @@ static const Obstacle obstacles[] = {
 		"constraint \"%s\" is an exclusion constraint, which partitioned tables have from PostgreSQL 17 on",
 	"Drop it first."},
 #endif
-	{"SELECT conname FROM pg_constraint WHERE conrelid = %u AND starts_with(conname, 'partitionkey_')"
-		" AND NOT starts_with(pg_get_constraintdef(oid), 'CHECK (partitionkey.valid_key(')",
+	{"SELECT conname FROM pg_constraint WHERE conrelid = %u AND starts_with(conname, 'partitionkey_')",
 		"the name of its constraint \"%s\" is reserved for containers",
 	"Rename the constraint, or drop it if it came with a copy of a container's partition."},
 	{"SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = %u AND NOT indisvalid",
@@ -208,13 +204,14 @@ fix_unique(const Container *container, Oid indexid, Oid constraint, List *column
 	if (OidIsValid(constraint))
 	{
 		const char *name = quote_identifier(get_constraint_name(constraint));
-		char	   *add = strstr(pg_get_constraintdef_command(constraint), psprintf("ADD CONSTRAINT %s ", name));
-		char	   *fixed = add == NULL ? NULL :
-			replace_first(add, psprintf("(%s)", quoted_list(columns)),
+		char	   *add = psprintf("ADD CONSTRAINT %s ", name);
+		char	   *definition = strstr(pg_get_constraintdef_command(constraint), add);
+		char	   *fixed = definition == NULL ? NULL :
+			replace_first(definition + strlen(add), psprintf("(%s)", quoted_list(columns)),
 						  psprintf("(%s)", columns_after_key(container, columns)));
 
 		if (fixed)
-			return psprintf("ALTER TABLE %s DROP CONSTRAINT %s, %s", table, name, fixed);
+			return psprintf("ALTER TABLE %s DROP CONSTRAINT %s, %s%s", table, name, add, fixed);
 	}
 	else
 	{
@@ -275,7 +272,7 @@ check_unique_indexes(const Container *container)
 		if (first == NULL)
 			first = psprintf("unique %s \"%s\" does not include %s", OidIsValid(constraint) ? "constraint" : "index",
 							 get_rel_name(indexid), quoted_list(missing));
-		appendStringInfo(&remedy, "%s%s", remedy.len > 0 ? "\n" : "",
+		appendStringInfo(&remedy, "%s%s", remedy.len > 0 ? ";\n" : "",
 						 fix_unique(container, indexid, constraint, columns, missing));
 	}
 	if (first != NULL)

@@ -200,6 +200,18 @@ registry_delete(Relation registry, Oid relid)
 	systable_endscan(scan);
 }
 
+void
+RegistryDelete(Oid relid)
+{
+	Relation	registry = open_registry(RowExclusiveLock);
+
+	if (registry != NULL)
+	{
+		registry_delete(registry, relid);
+		table_close(registry, RowExclusiveLock);
+	}
+}
+
 /* Follow the new name of a column, if it is a container's key column. */
 static void
 registry_rename_column(Oid relid, const char *from, const char *to)

@@ -36,6 +36,9 @@ extern int	ContainerLevel(const Container *container, const char *column);
 /* Refuse a column whose values can't be hashed as keys, naming its path. */
 extern void ContainerCheckColumn(Oid relid, const char *path, Form_pg_attribute att);
 
+/* Forget a relation, if it is a container. */
+extern void RegistryDelete(Oid relid);
+
 /* Enter a container.  The caller has checked that the user owns the table. */
 extern void RegistryInsert(const Container *container);
 

@@ -11,7 +11,9 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_opfamily.h"
+#include "catalog/pg_partitioned_table.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -20,7 +22,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/partcache.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
@@ -37,6 +38,31 @@ typedef struct Walk
 	List	   *leaves;
 } Walk;
 
+bool
+NodeKeyOf(Oid relid, NodeKey *key)
+{
+	HeapTuple	tuple = SearchSysCache1(PARTRELID, ObjectIdGetDatum(relid));
+	Form_pg_partitioned_table form;
+	bool		simple;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_partitioned_table) GETSTRUCT(tuple);
+	simple = form->partstrat == PARTITION_STRATEGY_HASH && form->partnatts == 1 && form->partattrs.values[0] != 0;
+	if (simple)
+	{
+		bool		isnull;
+		Datum		opclasses = SysCacheGetAttr(PARTRELID, tuple, Anum_pg_partitioned_table_partclass, &isnull);
+		Datum		collations = SysCacheGetAttr(PARTRELID, tuple, Anum_pg_partitioned_table_partcollation, &isnull);
+
+		key->attnum = form->partattrs.values[0];
+		key->opfamily = get_opclass_family(((oidvector *) DatumGetPointer(opclasses))->values[0]);
+		key->collation = ((oidvector *) DatumGetPointer(collations))->values[0];
+	}
+	ReleaseSysCache(tuple);
+	return simple;
+}
+
 /*
  * The level that a node divides by, or -1 if it does not divide the way a
  * container does (a user can attach any partitioned table).
@@ -44,15 +70,15 @@ typedef struct Walk
 static int
 node_level(const Container *container, Relation node)
 {
-	PartitionKey key = RelationGetPartitionKey(node);
+	NodeKey		key;
 	char	   *suffix = psprintf("_%s_ops", PositionHashName(container->hash));
 	HeapTuple	family;
 	Form_pg_opfamily form;
 	bool		ours;
 
-	if (key->strategy != PARTITION_STRATEGY_HASH || key->partnatts != 1 || key->partattrs[0] == 0)
+	if (!NodeKeyOf(RelationGetRelid(node), &key))
 		return -1;
-	family = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(key->partopfamily[0]));
+	family = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(key.opfamily));
 	if (!HeapTupleIsValid(family))
 		return -1;
 	form = (Form_pg_opfamily) GETSTRUCT(family);
@@ -62,8 +88,10 @@ node_level(const Container *container, Relation node)
 	ReleaseSysCache(family);
 	if (!ours)
 		return -1;
-	return ContainerLevel(container, get_attname(RelationGetRelid(node), key->partattrs[0], false));
+	return ContainerLevel(container, get_attname(RelationGetRelid(node), key.attnum, false));
 }
+
+static void walk(Walk *w, Oid relid, Leaf path);
 
 /* Narrow the range of a leaf's path by one hash bound. */
 static void
@@ -79,11 +107,25 @@ narrow(Leaf *path, int level, int modulus, int remainder)
 	while ((1 << bits) < modulus)
 		bits++;
 	path->levels = Max(path->levels, level + 1);
-	if (bits >= path->ranges[level].bits)
+	/* A bound that does not refine those above is no halving of a range. */
+	if (bits < path->ranges[level].bits || !PositionInRange(ReverseBits(remainder), path->ranges[level]))
+		path->regular = false;
+	else
 	{
 		path->ranges[level].bits = bits;
 		path->ranges[level].min = ReverseBits(remainder);
 	}
+}
+
+/* Go on with a node's partitions where its own key is not one of ours. */
+static void
+walk_irregular(Walk *w, Oid relid, Leaf path)
+{
+	ListCell   *cell;
+
+	path.regular = false;
+	foreach(cell, find_inheritance_children(relid, NoLock))
+		walk(w, lfirst_oid(cell), path);
 }
 
 static void
@@ -108,27 +150,25 @@ walk(Walk *w, Oid relid, Leaf path)
 	node = try_relation_open(relid, AccessShareLock);
 	if (node == NULL)
 		return;
-	partitions = RelationGetPartitionDesc(node, true);
 	level = node_level(w->container, node);
 	if (level < 0)
-		path.regular = false;
+	{
+		walk_irregular(w, relid, path);
+		table_close(node, NoLock);
+		return;
+	}
+	partitions = RelationGetPartitionDesc(node, true);
 	for (int i = 0; i < partitions->nparts; i++)
 	{
 		Leaf		child = path;
-		Oid			childid = partitions->oids[i];
+		Datum	   *bound = partitions->boundinfo->datums[i];
+		int			modulus = DatumGetInt32(bound[0]);
+		int			remainder = DatumGetInt32(bound[1]);
 
-		if (level >= 0)
-		{
-			Datum	   *bound = partitions->boundinfo->datums[i];
-			int			modulus = DatumGetInt32(bound[0]);
-			int			remainder = DatumGetInt32(bound[1]);
-
-			childid = partitions->oids[partitions->boundinfo->indexes[remainder]];
-			if (level < w->nlevels && RowHash(w->positions[level]) % modulus != remainder)
-				continue;
-			narrow(&child, level, modulus, remainder);
-		}
-		walk(w, childid, child);
+		if (level < w->nlevels && RowHash(w->positions[level]) % modulus != remainder)
+			continue;
+		narrow(&child, level, modulus, remainder);
+		walk(w, partitions->oids[partitions->boundinfo->indexes[remainder]], child);
 	}
 	table_close(node, NoLock);
 }

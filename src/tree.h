@@ -28,6 +28,21 @@ typedef struct Leaf
 	PositionRange ranges[MAX_LEVELS];
 } Leaf;
 
+/* What a node divides by, where that is the hash of one column. */
+typedef struct NodeKey
+{
+	AttrNumber	attnum;
+	Oid			opfamily;
+	Oid			collation;
+} NodeKey;
+
+/*
+ * Read a partitioned table's key from the catalog; false if it is another kind
+ * of key.  The relation cache would plan a key's expressions, and so run
+ * functions that their owner wrote with the rights of whoever asks.
+ */
+extern bool NodeKeyOf(Oid relid, NodeKey *key);
+
 /*
  * The leaves (Leaf *, palloc'd) that can hold a key whose first nlevels
  * positions are given; nlevels = 0 gives all.  In the order of the hash space.
