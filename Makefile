@@ -14,7 +14,9 @@ ISOLATION_OPTS = --load-extension=partitionkey --inputdir=test/isolation --outpu
 PROVE_TESTS = $(sort $(wildcard test/t/*.pl))
 PROVE_FLAGS = -I $(dir $(PGXS))/../test/perl
 
-PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers -O2
+# The server's headers count as the system's, so that warnings are about this code alone.
+PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server)
+PG_CFLAGS = -Wall -Wextra -O2
 EXTRA_CLEAN = test/isolation/output_iso test/isolation/results tmp_check log
 
 # The newest server on the machine, unless the caller names one.

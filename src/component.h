@@ -43,7 +43,6 @@ typedef struct Component
  * Set a component from a C value.  A string is given in the server encoding;
  * in a database that is not UTF8 it is converted, and that is palloc'd.
  */
-static inline void ComponentSetString(Component *c, const char *data, size_t len);
 extern void ComponentSetConverted(Component *c, const char *data, size_t len);
 extern void ComponentSetNumber(Component *c, double number);
 extern void ComponentSetBool(Component *c, bool value);
@@ -52,6 +51,23 @@ extern void ComponentSetNumeric(Component *c, Datum value);
 extern void ComponentSetDate(Component *c, Datum value);
 extern void ComponentSetTimestamp(Component *c, Datum value);
 extern void ComponentSetTimestamptz(Component *c, Datum value);
+
+/* Strings are set inline, since nearly all keys are, and it is done for each row. */
+static inline void
+ComponentSetString(Component *c, const char *data, size_t len)
+{
+	int			encoding = GetDatabaseEncoding();
+
+	/* SQL_ASCII doesn't know what its bytes mean: they are taken as UTF-8. */
+	if (unlikely(encoding != PG_UTF8 && encoding != PG_SQL_ASCII))
+		ComponentSetConverted(c, data, len);
+	else
+	{
+		c->type = COMPONENT_STRING;
+		c->data = data;
+		c->len = len;
+	}
+}
 
 /*
  * Set a component from JSON: scalars are what they are, {} is undefined.  Any
@@ -75,22 +91,5 @@ extern const char *ComponentTypeHint(Oid typid);
  * is no scalar.  The value is detoasted into the current memory context.
  */
 extern bool ComponentSetDatum(Component *c, Oid typid, Datum value);
-
-/* Inline since nearly all keys are strings, and this is done for each row. */
-static inline void
-ComponentSetString(Component *c, const char *data, size_t len)
-{
-	int			encoding = GetDatabaseEncoding();
-
-	/* SQL_ASCII doesn't know what its bytes mean: they are taken as UTF-8. */
-	if (unlikely(encoding != PG_UTF8 && encoding != PG_SQL_ASCII))
-		ComponentSetConverted(c, data, len);
-	else
-	{
-		c->type = COMPONENT_STRING;
-		c->data = data;
-		c->len = len;
-	}
-}
 
 #endif							/* PARTITIONKEY_COMPONENT_H */

@@ -183,7 +183,7 @@ static PositionHash
 root_hash(Relation rel, const Container *container)
 {
 	NodeKey		key;
-	Oid			typid = get_atttype(RelationGetRelid(rel), get_attnum(RelationGetRelid(rel), container->columns[0]));
+	Oid			typid = ContainerColumnType(container, 0);
 	Container	probe = *container;
 
 	if (NodeKeyOf(RelationGetRelid(rel), &key) &&
@@ -193,7 +193,7 @@ root_hash(Relation rel, const Container *container)
 		for (int hash = HASH_XXHASH; hash <= HASH_COSMOS; hash++)
 		{
 			probe.hash = hash;
-			if (LayoutOperatorFamily(&probe, typid) == key.opfamily)
+			if (LayoutOperatorFamily(&probe, 0) == key.opfamily)
 				return hash;
 		}
 	ereport(ERROR,
@@ -202,7 +202,7 @@ root_hash(Relation rel, const Container *container)
 			 errdetail("A container's root is partitioned by the hash of the first path's column alone, in the column's own collation, under an operator class of this extension."),
 			 ComponentTypeName(typid) == NULL ? errhint("%s", ComponentTypeHint(typid)) :
 			 errhint("Create it with PARTITION BY HASH (%s %s), or start from an ordinary table.",
-					 quote_identifier(container->columns[0]), LayoutOperatorClass(container, typid))));
+					 quote_identifier(container->columns[0]), LayoutOperatorClass(container, 0))));
 }
 
 /*

@@ -88,7 +88,7 @@ needs_guard(const Container *container, const Leaf *leaf)
 {
 	for (int i = 0; i < container->levels; i++)
 	{
-		Oid			typid = getBaseType(get_atttype(container->relid, get_attnum(container->relid, container->columns[i])));
+		Oid			typid = getBaseType(ContainerColumnType(container, i));
 
 		if (leaf->ranges[i].bits == 0 || typid == TEXTOID || typid == VARCHAROID || typid == JSONBOID)
 			return true;
@@ -99,12 +99,8 @@ needs_guard(const Container *container, const Leaf *leaf)
 void
 ConversionGuardLeaves(const Container *container)
 {
-	StringInfoData columns;
 	ListCell   *cell;
 
-	initStringInfo(&columns);
-	for (int i = 0; i < container->levels; i++)
-		appendStringInfo(&columns, "%s%s", i > 0 ? ", " : "", quote_identifier(container->columns[i]));
 	foreach(cell, ContainerLeaves(container, NULL, 0))
 	{
 		Leaf	   *leaf = lfirst(cell);
@@ -121,7 +117,7 @@ ConversionGuardLeaves(const Container *container)
 			SqlExecute("ALTER TABLE %s DROP CONSTRAINT %s", QualifiedName(leaf->relid), GUARD_NAME);
 		if (needs_guard(container, leaf))
 			SqlExecute("ALTER TABLE %s ADD CONSTRAINT %s CHECK (partitionkey.valid_key(%s)) NOT VALID",
-					   QualifiedName(leaf->relid), GUARD_NAME, columns.data);
+					   QualifiedName(leaf->relid), GUARD_NAME, ContainerColumnList(container));
 	}
 }
 
@@ -265,12 +261,11 @@ create_root(Form_pg_class table, const Container *container)
 	char	   *name = ChooseRelationName(NameStr(table->relname), NULL, "container", table->relnamespace, false);
 	char	   *root = quote_qualified_identifier(get_namespace_name(table->relnamespace), name);
 	Oid			tablespace = table->reltablespace;
-	Oid			typid = get_atttype(container->relid, get_attnum(container->relid, container->columns[0]));
 
 	SqlExecute("CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING COMMENTS EXCLUDING CONSTRAINTS EXCLUDING INDEXES EXCLUDING STATISTICS)"
 			   " PARTITION BY HASH (%s %s)%s",
 			   root, QualifiedName(container->relid), quote_identifier(container->columns[0]),
-			   LayoutOperatorClass(container, typid),
+			   LayoutOperatorClass(container, 0),
 			   OidIsValid(tablespace) ? psprintf(" TABLESPACE %s", quote_identifier(get_tablespace_name(tablespace))) : "");
 	return get_relname_relid(name, table->relnamespace);
 }

@@ -8,9 +8,9 @@
  */
 #include "postgres.h"
 
+#include "access/twophase.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
-#include "access/twophase.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
@@ -108,22 +108,23 @@ LayoutCheckLocks(const Layout *layout, int relations)
 }
 
 static char *
-operator_class_name(const Container *container, Oid typid)
+operator_class_name(const Container *container, int level)
 {
-	return psprintf("%s_%s_ops", ComponentTypeName(typid), PositionHashName(container->hash));
+	return psprintf("%s_%s_ops", ComponentTypeName(ContainerColumnType(container, level)),
+					PositionHashName(container->hash));
 }
 
 char *
-LayoutOperatorClass(const Container *container, Oid typid)
+LayoutOperatorClass(const Container *container, int level)
 {
-	return quote_qualified_identifier("partitionkey", operator_class_name(container, typid));
+	return quote_qualified_identifier("partitionkey", operator_class_name(container, level));
 }
 
 Oid
-LayoutOperatorFamily(const Container *container, Oid typid)
+LayoutOperatorFamily(const Container *container, int level)
 {
 	List	   *name = list_make2(makeString("partitionkey"),
-								  makeString(operator_class_name(container, typid)));
+								  makeString(operator_class_name(container, level)));
 
 	return get_opclass_family(get_opclass_oid(HASH_AM_OID, name, false));
 }
@@ -168,7 +169,7 @@ boolean_checks(const Making *m, int level, int modulus, uint64 remainder, char *
 	const char *column = quote_identifier(m->container->columns[level]);
 	bool		holds[2];
 
-	if (getBaseType(get_atttype(m->container->relid, get_attnum(m->container->relid, m->container->columns[level]))) != BOOLOID)
+	if (getBaseType(ContainerColumnType(m->container, level)) != BOOLOID)
 		return above;
 	for (int value = 0; value <= 1; value++)
 	{
@@ -207,14 +208,10 @@ make_node(const Making *m, const char *parent, const char *label, int level, cha
 					   *child_checks ? psprintf("(%s)", child_checks) : "",
 					   partitions, (int) remainder, m->clauses);
 		else
-		{
-			const char *column = m->container->columns[level + 1];
-			Oid			typid = get_atttype(m->container->relid, get_attnum(m->container->relid, column));
-
 			SqlExecute("CREATE TABLE %s PARTITION OF %s FOR VALUES WITH (MODULUS %d, REMAINDER %d) PARTITION BY HASH (%s %s)",
 					   qualified, parent, partitions, (int) remainder,
-					   quote_identifier(column), LayoutOperatorClass(m->container, typid));
-		}
+					   quote_identifier(m->container->columns[level + 1]),
+					   LayoutOperatorClass(m->container, level + 1));
 		relid = get_relname_relid(name, m->namespace);
 		PrivilegesReset(relid);
 		if (!leaf)
@@ -226,8 +223,7 @@ void
 LayoutCreate(const Container *container, const char *name, const Layout *layout,
 			 const char *persistence, const char *clauses)
 {
-	Making		m = {container, layout, persistence, clauses, name};
+	Making		m = {container, layout, persistence, clauses, name, get_rel_namespace(container->relid)};
 
-	m.namespace = get_rel_namespace(container->relid);
 	make_node(&m, QualifiedName(container->relid), "p", 0, "");
 }

@@ -26,11 +26,11 @@ extern void LayoutFromDatum(Layout *layout, Datum partitions, bool isnull, int p
  */
 extern void LayoutCheckLocks(const Layout *layout, int relations);
 
-/* The operator class of a key column of a container, as "schema"."name". */
-extern char *LayoutOperatorClass(const Container *container, Oid typid);
+/* The operator class of a level's key column, as "schema"."name". */
+extern char *LayoutOperatorClass(const Container *container, int level);
 
-/* Its operator family, or InvalidOid if there is none for the type. */
-extern Oid	LayoutOperatorFamily(const Container *container, Oid typid);
+/* Its operator family. */
+extern Oid	LayoutOperatorFamily(const Container *container, int level);
 
 /*
  * Make the partitions below the container's root, which has none, and name

@@ -139,7 +139,7 @@ static const Obstacle obstacles[] = {
 void
 ObstacleCheckTable(Oid relid)
 {
-	for (int i = 0; i < lengthof(obstacles); i++)
+	for (size_t i = 0; i < lengthof(obstacles); i++)
 	{
 		List	   *found = SqlStrings(obstacles[i].query, relid);
 
@@ -171,8 +171,7 @@ columns_after_key(const Container *container, List *columns)
 	ListCell   *cell;
 
 	initStringInfo(&list);
-	for (int i = 0; i < container->levels; i++)
-		appendStringInfo(&list, "%s%s", i > 0 ? ", " : "", quote_identifier(container->columns[i]));
+	appendStringInfoString(&list, ContainerColumnList(container));
 	foreach(cell, columns)
 		if (ContainerLevel(container, lfirst(cell)) < 0)
 			appendStringInfo(&list, ", %s", quote_identifier(lfirst(cell)));

@@ -142,6 +142,23 @@ ContainerLevel(const Container *container, const char *column)
 	return -1;
 }
 
+Oid
+ContainerColumnType(const Container *container, int level)
+{
+	return get_atttype(container->relid, get_attnum(container->relid, container->columns[level]));
+}
+
+char *
+ContainerColumnList(const Container *container)
+{
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (int i = 0; i < container->levels; i++)
+		appendStringInfo(&list, "%s%s", i > 0 ? ", " : "", quote_identifier(container->columns[i]));
+	return list.data;
+}
+
 void
 ContainerCheckColumn(Oid relid, const char *path, Form_pg_attribute att)
 {

@@ -30,6 +30,10 @@ typedef struct Container
  */
 extern Container *ContainerLookup(Oid relid, bool missing_ok);
 
+/* The type of a level's key column; the key columns as SQL: "a, b". */
+extern Oid	ContainerColumnType(const Container *container, int level);
+extern char *ContainerColumnList(const Container *container);
+
 /* The level whose key column has this name, or -1. */
 extern int	ContainerLevel(const Container *container, const char *column);
 

@@ -27,7 +27,7 @@ SqlBegin(void)
 {
 	int			nestlevel = NewGUCNestLevel();
 
-	for (int i = 0; i < lengthof(settings); i++)
+	for (size_t i = 0; i < lengthof(settings); i++)
 		(void) set_config_option(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION,
 								 GUC_ACTION_SAVE, true, 0, false);
 	return nestlevel;

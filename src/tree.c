@@ -165,7 +165,7 @@ walk(Walk *w, Oid relid, Leaf path)
 		int			modulus = DatumGetInt32(bound[0]);
 		int			remainder = DatumGetInt32(bound[1]);
 
-		if (level < w->nlevels && RowHash(w->positions[level]) % modulus != remainder)
+		if (level < w->nlevels && RowHash(w->positions[level]) % modulus != (uint64) remainder)
 			continue;
 		narrow(&child, level, modulus, remainder);
 		walk(w, partitions->oids[partitions->boundinfo->indexes[remainder]], child);
