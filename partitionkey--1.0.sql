@@ -510,6 +510,412 @@ COMMENT ON FUNCTION hash_position("any", text) IS
 	'a key value''s place in the hash space (hash xxhash or cosmos), as 16 hex digits';
 
 ----------------------------------------------------------------------------
+-- PUIDs
+--
+-- The bytes of a PUID are ordered as its text is, so the built-in functions for
+-- uuid compare, sort, hash and transmit PUIDs, and those for integers families.
+--
+-- The operators, and min and max, are in pg_catalog, where everybody finds them
+-- whatever his search_path.
+----------------------------------------------------------------------------
+
+CREATE TYPE puid;
+CREATE FUNCTION puid_in(cstring) RETURNS puid
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_in(cstring) IS
+	'input of puid';
+CREATE FUNCTION puid_out(puid) RETURNS cstring
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_out(puid) IS
+	'output of puid';
+CREATE FUNCTION puid_recv(internal) RETURNS puid
+	AS 'uuid_recv' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_recv(internal) IS
+	'binary input of puid';
+CREATE FUNCTION puid_send(puid) RETURNS bytea
+	AS 'uuid_send' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_send(puid) IS
+	'binary output of puid';
+CREATE TYPE puid (INPUT = puid_in, OUTPUT = puid_out, RECEIVE = puid_recv, SEND = puid_send, LIKE = uuid);
+COMMENT ON TYPE puid IS
+	'partitioned unique identifier: a UUID written with underscores, whose first five digits are its family';
+
+CREATE TYPE puid_family;
+CREATE FUNCTION puid_family_in(cstring) RETURNS puid_family
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_in(cstring) IS
+	'input of puid_family';
+CREATE FUNCTION puid_family_out(puid_family) RETURNS cstring
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_out(puid_family) IS
+	'output of puid_family';
+CREATE FUNCTION puid_family_recv(internal) RETURNS puid_family
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_recv(internal) IS
+	'binary input of puid_family';
+CREATE FUNCTION puid_family_send(puid_family) RETURNS bytea
+	AS 'int4send' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_send(puid_family) IS
+	'binary output of puid_family';
+CREATE TYPE puid_family (INPUT = puid_family_in, OUTPUT = puid_family_out, RECEIVE = puid_family_recv, SEND = puid_family_send, LIKE = int4);
+COMMENT ON TYPE puid_family IS 'a family of PUIDs: five hexadecimal digits';
+
+CREATE CAST (uuid AS puid) WITHOUT FUNCTION;
+COMMENT ON CAST (uuid AS puid) IS 'the same bytes';
+CREATE CAST (puid AS uuid) WITHOUT FUNCTION;
+COMMENT ON CAST (puid AS uuid) IS 'the same bytes';
+
+-- Making PUIDs
+
+CREATE FUNCTION puid() RETURNS puid
+	AS 'MODULE_PATHNAME', 'puid_head' LANGUAGE C VOLATILE PARALLEL SAFE;
+COMMENT ON FUNCTION puid() IS
+	'a new PUID, the head of a family';
+CREATE FUNCTION puid(parent puid) RETURNS puid
+	AS 'MODULE_PATHNAME', 'puid_child' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid(puid) IS
+	'a new PUID of the family of another one';
+CREATE FUNCTION puid(family puid_family) RETURNS puid
+	AS 'MODULE_PATHNAME', 'puid_member' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid(puid_family) IS
+	'a new PUID of a given family';
+CREATE FUNCTION family(puid) RETURNS puid_family
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION family(puid) IS
+	'the family of a PUID: its first five digits';
+CREATE FUNCTION family_min(puid_family) RETURNS puid
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION family_min(puid_family) IS
+	'the lowest PUID that a family can have';
+CREATE FUNCTION family_max(puid_family) RETURNS puid
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION family_max(puid_family) IS
+	'the highest PUID that a family can have';
+
+-- Comparing
+
+CREATE FUNCTION puid_lt(puid, puid) RETURNS bool
+	AS 'uuid_lt' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION puid_lt(puid, puid) IS
+	'implementation of < operator';
+CREATE FUNCTION puid_le(puid, puid) RETURNS bool
+	AS 'uuid_le' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION puid_le(puid, puid) IS
+	'implementation of <= operator';
+CREATE FUNCTION puid_eq(puid, puid) RETURNS bool
+	AS 'uuid_eq' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION puid_eq(puid, puid) IS
+	'implementation of = operator';
+CREATE FUNCTION puid_ne(puid, puid) RETURNS bool
+	AS 'uuid_ne' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION puid_ne(puid, puid) IS
+	'implementation of <> operator';
+CREATE FUNCTION puid_ge(puid, puid) RETURNS bool
+	AS 'uuid_ge' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION puid_ge(puid, puid) IS
+	'implementation of >= operator';
+CREATE FUNCTION puid_gt(puid, puid) RETURNS bool
+	AS 'uuid_gt' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION puid_gt(puid, puid) IS
+	'implementation of > operator';
+CREATE FUNCTION puid_lesel(internal, oid, internal, int4) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_lesel(internal, oid, internal, int4) IS
+	'restriction selectivity of <= of puid';
+CREATE OPERATOR pg_catalog.< (LEFTARG = puid, RIGHTARG = puid, FUNCTION = puid_lt,
+	COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=), RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
+COMMENT ON OPERATOR pg_catalog.< (puid, puid) IS 'less than';
+CREATE OPERATOR pg_catalog.<= (LEFTARG = puid, RIGHTARG = puid, FUNCTION = puid_le,
+	COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>), RESTRICT = puid_lesel, JOIN = scalarlejoinsel);
+COMMENT ON OPERATOR pg_catalog.<= (puid, puid) IS 'less than or equal';
+CREATE OPERATOR pg_catalog.= (LEFTARG = puid, RIGHTARG = puid, FUNCTION = puid_eq,
+	COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>), RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
+COMMENT ON OPERATOR pg_catalog.= (puid, puid) IS 'equal';
+CREATE OPERATOR pg_catalog.<> (LEFTARG = puid, RIGHTARG = puid, FUNCTION = puid_ne,
+	COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=), RESTRICT = neqsel, JOIN = neqjoinsel);
+COMMENT ON OPERATOR pg_catalog.<> (puid, puid) IS 'not equal';
+CREATE OPERATOR pg_catalog.>= (LEFTARG = puid, RIGHTARG = puid, FUNCTION = puid_ge,
+	COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<), RESTRICT = scalargesel, JOIN = scalargejoinsel);
+COMMENT ON OPERATOR pg_catalog.>= (puid, puid) IS 'greater than or equal';
+CREATE OPERATOR pg_catalog.> (LEFTARG = puid, RIGHTARG = puid, FUNCTION = puid_gt,
+	COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=), RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
+COMMENT ON OPERATOR pg_catalog.> (puid, puid) IS 'greater than';
+CREATE FUNCTION puid_cmp(puid, puid) RETURNS int4
+	AS 'uuid_cmp' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION puid_cmp(puid, puid) IS
+	'less-equal-greater';
+CREATE FUNCTION puid_sortsupport(internal) RETURNS void
+	AS 'uuid_sortsupport' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_sortsupport(internal) IS
+	'sort support';
+CREATE FUNCTION puid_hash(puid) RETURNS int4
+	AS 'uuid_hash' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_hash(puid) IS
+	'hash';
+CREATE FUNCTION puid_hash_extended(puid, int8) RETURNS int8
+	AS 'uuid_hash_extended' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_hash_extended(puid, int8) IS
+	'hash';
+CREATE OPERATOR CLASS puid_ops DEFAULT FOR TYPE puid USING btree AS
+	OPERATOR 1 pg_catalog.<,
+	OPERATOR 2 pg_catalog.<=,
+	OPERATOR 3 pg_catalog.=,
+	OPERATOR 4 pg_catalog.>=,
+	OPERATOR 5 pg_catalog.>,
+	FUNCTION 1 puid_cmp(puid, puid),
+	FUNCTION 2 (puid, puid) puid_sortsupport(internal),
+	FUNCTION 4 (puid, puid) pg_catalog.btequalimage(oid);
+COMMENT ON OPERATOR CLASS puid_ops USING btree IS 'type puid in the order of its text';
+COMMENT ON OPERATOR FAMILY puid_ops USING btree IS 'type puid in the order of its text';
+CREATE OPERATOR CLASS puid_ops DEFAULT FOR TYPE puid USING hash AS
+	OPERATOR 1 pg_catalog.=,
+	FUNCTION 1 puid_hash(puid),
+	FUNCTION 2 puid_hash_extended(puid, int8);
+COMMENT ON OPERATOR CLASS puid_ops USING hash IS 'type puid by the whole value';
+COMMENT ON OPERATOR FAMILY puid_ops USING hash IS 'type puid by the whole value';
+
+CREATE FUNCTION puid_family_lt(puid_family, puid_family) RETURNS bool
+	AS 'int4lt' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_lt(puid_family, puid_family) IS
+	'implementation of < operator';
+CREATE FUNCTION puid_family_le(puid_family, puid_family) RETURNS bool
+	AS 'int4le' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_le(puid_family, puid_family) IS
+	'implementation of <= operator';
+CREATE FUNCTION puid_family_eq(puid_family, puid_family) RETURNS bool
+	AS 'int4eq' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_eq(puid_family, puid_family) IS
+	'implementation of = operator';
+CREATE FUNCTION puid_family_ne(puid_family, puid_family) RETURNS bool
+	AS 'int4ne' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_ne(puid_family, puid_family) IS
+	'implementation of <> operator';
+CREATE FUNCTION puid_family_ge(puid_family, puid_family) RETURNS bool
+	AS 'int4ge' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_ge(puid_family, puid_family) IS
+	'implementation of >= operator';
+CREATE FUNCTION puid_family_gt(puid_family, puid_family) RETURNS bool
+	AS 'int4gt' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_gt(puid_family, puid_family) IS
+	'implementation of > operator';
+CREATE OPERATOR pg_catalog.< (LEFTARG = puid_family, RIGHTARG = puid_family, FUNCTION = puid_family_lt,
+	COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=), RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
+COMMENT ON OPERATOR pg_catalog.< (puid_family, puid_family) IS 'less than';
+CREATE OPERATOR pg_catalog.<= (LEFTARG = puid_family, RIGHTARG = puid_family, FUNCTION = puid_family_le,
+	COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>), RESTRICT = scalarlesel, JOIN = scalarlejoinsel);
+COMMENT ON OPERATOR pg_catalog.<= (puid_family, puid_family) IS 'less than or equal';
+CREATE OPERATOR pg_catalog.= (LEFTARG = puid_family, RIGHTARG = puid_family, FUNCTION = puid_family_eq,
+	COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>), RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
+COMMENT ON OPERATOR pg_catalog.= (puid_family, puid_family) IS 'equal';
+CREATE OPERATOR pg_catalog.<> (LEFTARG = puid_family, RIGHTARG = puid_family, FUNCTION = puid_family_ne,
+	COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=), RESTRICT = neqsel, JOIN = neqjoinsel);
+COMMENT ON OPERATOR pg_catalog.<> (puid_family, puid_family) IS 'not equal';
+CREATE OPERATOR pg_catalog.>= (LEFTARG = puid_family, RIGHTARG = puid_family, FUNCTION = puid_family_ge,
+	COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<), RESTRICT = scalargesel, JOIN = scalargejoinsel);
+COMMENT ON OPERATOR pg_catalog.>= (puid_family, puid_family) IS 'greater than or equal';
+CREATE OPERATOR pg_catalog.> (LEFTARG = puid_family, RIGHTARG = puid_family, FUNCTION = puid_family_gt,
+	COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=), RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
+COMMENT ON OPERATOR pg_catalog.> (puid_family, puid_family) IS 'greater than';
+CREATE FUNCTION puid_family_cmp(puid_family, puid_family) RETURNS int4
+	AS 'btint4cmp' LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_cmp(puid_family, puid_family) IS
+	'less-equal-greater';
+CREATE FUNCTION puid_family_sortsupport(internal) RETURNS void
+	AS 'btint4sortsupport' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_sortsupport(internal) IS
+	'sort support';
+CREATE FUNCTION puid_family_hash(puid_family) RETURNS int4
+	AS 'hashint4' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_hash(puid_family) IS
+	'hash';
+CREATE FUNCTION puid_family_hash_extended(puid_family, int8) RETURNS int8
+	AS 'hashint4extended' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_hash_extended(puid_family, int8) IS
+	'hash';
+CREATE OPERATOR CLASS puid_family_ops DEFAULT FOR TYPE puid_family USING btree AS
+	OPERATOR 1 pg_catalog.<,
+	OPERATOR 2 pg_catalog.<=,
+	OPERATOR 3 pg_catalog.=,
+	OPERATOR 4 pg_catalog.>=,
+	OPERATOR 5 pg_catalog.>,
+	FUNCTION 1 puid_family_cmp(puid_family, puid_family),
+	FUNCTION 2 (puid_family, puid_family) puid_family_sortsupport(internal),
+	FUNCTION 4 (puid_family, puid_family) pg_catalog.btequalimage(oid);
+COMMENT ON OPERATOR CLASS puid_family_ops USING btree IS 'type puid_family in the order of its text';
+COMMENT ON OPERATOR FAMILY puid_family_ops USING btree IS 'type puid_family in the order of its text';
+CREATE OPERATOR CLASS puid_family_ops DEFAULT FOR TYPE puid_family USING hash AS
+	OPERATOR 1 pg_catalog.=,
+	FUNCTION 1 puid_family_hash(puid_family),
+	FUNCTION 2 puid_family_hash_extended(puid_family, int8);
+COMMENT ON OPERATOR CLASS puid_family_ops USING hash IS 'type puid_family by the whole value';
+COMMENT ON OPERATOR FAMILY puid_family_ops USING hash IS 'type puid_family by the whole value';
+
+CREATE FUNCTION puid_smaller(puid, puid) RETURNS puid
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_smaller(puid, puid) IS
+	'smaller of two';
+CREATE AGGREGATE pg_catalog.min(puid) (SFUNC = puid_smaller, STYPE = puid, COMBINEFUNC = puid_smaller, SORTOP = OPERATOR(pg_catalog.<), PARALLEL = SAFE);
+COMMENT ON AGGREGATE pg_catalog.min(puid) IS 'minimum value of all puid input values';
+CREATE FUNCTION puid_larger(puid, puid) RETURNS puid
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_larger(puid, puid) IS
+	'larger of two';
+CREATE AGGREGATE pg_catalog.max(puid) (SFUNC = puid_larger, STYPE = puid, COMBINEFUNC = puid_larger, SORTOP = OPERATOR(pg_catalog.>), PARALLEL = SAFE);
+COMMENT ON AGGREGATE pg_catalog.max(puid) IS 'maximum value of all puid input values';
+
+-- Being in a family
+
+CREATE FUNCTION puid_in_family_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION puid_in_family_support(internal) IS
+	'support function of puid_in_family: the range of a family in an index';
+CREATE FUNCTION puid_family_contains_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION puid_family_contains_support(internal) IS
+	'support function of puid_family_contains: turns it into puid_in_family';
+CREATE FUNCTION puid_in_family(puid, puid_family) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
+	SUPPORT puid_in_family_support;
+COMMENT ON FUNCTION puid_in_family(puid, puid_family) IS
+	'implementation of <@ operator';
+CREATE FUNCTION puid_family_contains(puid_family, puid) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE
+	SUPPORT puid_family_contains_support;
+COMMENT ON FUNCTION puid_family_contains(puid_family, puid) IS
+	'implementation of @> operator';
+CREATE FUNCTION puid_family_sel(internal, oid, internal, int4) RETURNS float8
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_sel(internal, oid, internal, int4) IS
+	'restriction selectivity of <@ and @> of puid and puid_family';
+-- Only <@ is marked as hashable.  PostgreSQL may turn EXISTS (SELECT ... WHERE family @> id) into a
+-- join with distinct ids, if the operator that has the ids on its right is; but a family has many ids.
+CREATE OPERATOR pg_catalog.<@ (LEFTARG = puid, RIGHTARG = puid_family, FUNCTION = puid_in_family,
+	COMMUTATOR = OPERATOR(pg_catalog.@>), RESTRICT = puid_family_sel, JOIN = eqjoinsel, HASHES);
+COMMENT ON OPERATOR pg_catalog.<@ (puid, puid_family) IS 'is in the family';
+CREATE OPERATOR pg_catalog.@> (LEFTARG = puid_family, RIGHTARG = puid, FUNCTION = puid_family_contains,
+	COMMUTATOR = OPERATOR(pg_catalog.<@), RESTRICT = puid_family_sel, JOIN = eqjoinsel);
+COMMENT ON OPERATOR pg_catalog.@> (puid_family, puid) IS 'has as a member';
+
+-- As partition keys: a PUID's position is that of its family, and a family's that of its text.
+
+CREATE FUNCTION puid_xxhash(puid) RETURNS int4
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_xxhash(puid) IS
+	'support function of puid_family_xxhash_ops: 32 bits that hold the position (XXH3) in reverse order';
+CREATE FUNCTION puid_xxhash_extended(puid, int8) RETURNS int8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_xxhash_extended(puid, int8) IS
+	'support function of puid_family_xxhash_ops: 64 bits that hold the position (XXH3) in reverse order';
+CREATE FUNCTION puid_family_xxhash(puid_family) RETURNS int4
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_xxhash(puid_family) IS
+	'support function of family_xxhash_ops: 32 bits that hold the position (XXH3) in reverse order';
+CREATE FUNCTION puid_family_xxhash_extended(puid_family, int8) RETURNS int8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_xxhash_extended(puid_family, int8) IS
+	'support function of family_xxhash_ops: 64 bits that hold the position (XXH3) in reverse order';
+CREATE OPERATOR FAMILY puid_family_xxhash_ops USING hash;
+COMMENT ON OPERATOR FAMILY puid_family_xxhash_ops USING hash IS
+	'partition keys of types puid, puid_family by XXH3';
+CREATE OPERATOR CLASS puid_family_xxhash_ops FOR TYPE puid USING hash FAMILY puid_family_xxhash_ops AS
+	OPERATOR 1 pg_catalog.= (puid, puid),
+	FUNCTION 1 puid_xxhash(puid),
+	FUNCTION 2 puid_xxhash_extended(puid, int8);
+CREATE OPERATOR CLASS family_xxhash_ops FOR TYPE puid_family USING hash FAMILY puid_family_xxhash_ops AS
+	OPERATOR 1 pg_catalog.= (puid_family, puid_family),
+	FUNCTION 1 puid_family_xxhash(puid_family),
+	FUNCTION 2 puid_family_xxhash_extended(puid_family, int8);
+ALTER OPERATOR FAMILY puid_family_xxhash_ops USING hash ADD
+	OPERATOR 1 pg_catalog.<@ (puid, puid_family),
+	OPERATOR 1 pg_catalog.@> (puid_family, puid);
+COMMENT ON OPERATOR CLASS puid_family_xxhash_ops USING hash IS
+	'partition key of type puid, placed by its family, by XXH3';
+COMMENT ON OPERATOR CLASS family_xxhash_ops USING hash IS
+	'partition key of type puid_family by XXH3';
+CREATE FUNCTION puid_cosmos(puid) RETURNS int4
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_cosmos(puid) IS
+	'support function of puid_family_cosmos_ops: 32 bits that hold the position (Cosmos DB''s version 2 hash) in reverse order';
+CREATE FUNCTION puid_cosmos_extended(puid, int8) RETURNS int8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_cosmos_extended(puid, int8) IS
+	'support function of puid_family_cosmos_ops: 64 bits that hold the position (Cosmos DB''s version 2 hash) in reverse order';
+CREATE FUNCTION puid_family_cosmos(puid_family) RETURNS int4
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_cosmos(puid_family) IS
+	'support function of family_cosmos_ops: 32 bits that hold the position (Cosmos DB''s version 2 hash) in reverse order';
+CREATE FUNCTION puid_family_cosmos_extended(puid_family, int8) RETURNS int8
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_cosmos_extended(puid_family, int8) IS
+	'support function of family_cosmos_ops: 64 bits that hold the position (Cosmos DB''s version 2 hash) in reverse order';
+CREATE OPERATOR FAMILY puid_family_cosmos_ops USING hash;
+COMMENT ON OPERATOR FAMILY puid_family_cosmos_ops USING hash IS
+	'partition keys of types puid, puid_family by Cosmos DB''s version 2 hash';
+CREATE OPERATOR CLASS puid_family_cosmos_ops FOR TYPE puid USING hash FAMILY puid_family_cosmos_ops AS
+	OPERATOR 1 pg_catalog.= (puid, puid),
+	FUNCTION 1 puid_cosmos(puid),
+	FUNCTION 2 puid_cosmos_extended(puid, int8);
+CREATE OPERATOR CLASS family_cosmos_ops FOR TYPE puid_family USING hash FAMILY puid_family_cosmos_ops AS
+	OPERATOR 1 pg_catalog.= (puid_family, puid_family),
+	FUNCTION 1 puid_family_cosmos(puid_family),
+	FUNCTION 2 puid_family_cosmos_extended(puid_family, int8);
+ALTER OPERATOR FAMILY puid_family_cosmos_ops USING hash ADD
+	OPERATOR 1 pg_catalog.<@ (puid, puid_family),
+	OPERATOR 1 pg_catalog.@> (puid_family, puid);
+COMMENT ON OPERATOR CLASS puid_family_cosmos_ops USING hash IS
+	'partition key of type puid, placed by its family, by Cosmos DB''s version 2 hash';
+COMMENT ON OPERATOR CLASS family_cosmos_ops USING hash IS
+	'partition key of type puid_family by Cosmos DB''s version 2 hash';
+
+----------------------------------------------------------------------------
+-- Synthetic keys
+----------------------------------------------------------------------------
+
+CREATE FUNCTION synthetic_key(VARIADIC parts "any") RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION synthetic_key("any") IS
+	'parts joined by _, each in its canonical text';
+CREATE FUNCTION synthetic_key_with(separator text, VARIADIC parts "any") RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION synthetic_key_with(text, "any") IS
+	'parts joined by a separator, each in its canonical text';
+CREATE FUNCTION synthetic_key_strict(separator text, VARIADIC parts "any") RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION synthetic_key_strict(text, "any") IS
+	'parts joined by a separator that none of them holds, so that split_synthetic_key gives them back';
+CREATE FUNCTION split_synthetic_key(key text, separator text DEFAULT '_') RETURNS text[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION split_synthetic_key(text, text) IS
+	'the parts of a key that synthetic_key_strict made';
+
+CREATE FUNCTION hash_suffix(base text, id text, buckets int DEFAULT 10, algorithm text DEFAULT 'md5') RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hash_suffix(text, text, int, text) IS
+	'base_N, where N is the digest (md5, sha256 or xxhash) of an id modulo a number of buckets';
+CREATE FUNCTION random_suffix(base text, buckets int DEFAULT 5) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION random_suffix(text, int) IS
+	'base_N, where N is a random number below a number of buckets';
+CREATE FUNCTION suffix_keys_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION suffix_keys_support(internal) IS
+	'support function of suffix_keys: shows the planner the keys of a base that is not known yet';
+CREATE FUNCTION suffix_keys(base text, buckets int) RETURNS text[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE
+	SUPPORT suffix_keys_support;
+COMMENT ON FUNCTION suffix_keys(text, int) IS
+	'all keys that hash_suffix and random_suffix can give';
+
+CREATE FUNCTION time_bucket_key(base text, at timestamptz, width interval DEFAULT '1 hour') RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION time_bucket_key(text, timestamptz, interval) IS
+	'base_YYYYMMDDHH: the beginning, in UTC, of the time bucket that holds a moment';
+CREATE FUNCTION time_bucket_keys(base text, "from" timestamptz, "to" timestamptz, width interval DEFAULT '1 hour') RETURNS text[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION time_bucket_keys(text, timestamptz, timestamptz, interval) IS
+	'the keys of all time buckets that meet a span of time';
+
+----------------------------------------------------------------------------
 -- Effective partition keys
 ----------------------------------------------------------------------------
 

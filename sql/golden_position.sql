@@ -240,6 +240,20 @@ INSERT INTO golden VALUES
   ('xxhash', $$'9007199254740993'::jsonb$$, '501B84D7D2E3A486', partitionkey.hash_position('9007199254740993'::jsonb, 'xxhash')),
   ('xxhash', $$'9223372036854775807'::jsonb$$, '7CC671A0BAA0D10C', partitionkey.hash_position('9223372036854775807'::jsonb, 'xxhash'));
 
+-- xxhash: PUIDs as the text of their family
+INSERT INTO golden VALUES
+  ('xxhash', $$'a2720172_54d7_43d0_9e9a_fb9fcc4a7c4e'::partitionkey.puid$$, 'FAC45C612BFD045D', partitionkey.hash_position('a2720172_54d7_43d0_9e9a_fb9fcc4a7c4e'::partitionkey.puid, 'xxhash')),
+  ('xxhash', $$'00000000_0000_4000_8000_000000000000'::partitionkey.puid$$, 'E3B99022C8FE4DA7', partitionkey.hash_position('00000000_0000_4000_8000_000000000000'::partitionkey.puid, 'xxhash')),
+  ('xxhash', $$'FFFFFfff_ffff_4fff_bfff_ffffffffffff'::partitionkey.puid$$, '1B4B4ED0153B3E3F', partitionkey.hash_position('FFFFFfff_ffff_4fff_bfff_ffffffffffff'::partitionkey.puid, 'xxhash')),
+  ('xxhash', $$'0001f0aa_54d7_43d0_9e9a_fb9fcc4a7c4e'::partitionkey.puid$$, '1408D0FFFA2F9CD7', partitionkey.hash_position('0001f0aa_54d7_43d0_9e9a_fb9fcc4a7c4e'::partitionkey.puid, 'xxhash'));
+
+-- xxhash: families of PUIDs as their text
+INSERT INTO golden VALUES
+  ('xxhash', $$'a2720'::partitionkey.puid_family$$, 'FAC45C612BFD045D', partitionkey.hash_position('a2720'::partitionkey.puid_family, 'xxhash')),
+  ('xxhash', $$'00000'::partitionkey.puid_family$$, 'E3B99022C8FE4DA7', partitionkey.hash_position('00000'::partitionkey.puid_family, 'xxhash')),
+  ('xxhash', $$'FFFFF'::partitionkey.puid_family$$, '1B4B4ED0153B3E3F', partitionkey.hash_position('FFFFF'::partitionkey.puid_family, 'xxhash')),
+  ('xxhash', $$'0001f'::partitionkey.puid_family$$, '1408D0FFFA2F9CD7', partitionkey.hash_position('0001f'::partitionkey.puid_family, 'xxhash'));
+
 -- cosmos: Strings
 INSERT INTO golden VALUES
   ('cosmos', $$'abc'::text$$, '9091A4730E29FBBC', partitionkey.hash_position('abc'::text, 'cosmos')),
@@ -477,6 +491,20 @@ INSERT INTO golden VALUES
   ('cosmos', $$'5e-324'::jsonb$$, '39B2E98E8A0249F7', partitionkey.hash_position('5e-324'::jsonb, 'cosmos')),
   ('cosmos', $$'9007199254740993'::jsonb$$, '54CD644340448B8F', partitionkey.hash_position('9007199254740993'::jsonb, 'cosmos')),
   ('cosmos', $$'9223372036854775807'::jsonb$$, 'BB6E5645E37F3286', partitionkey.hash_position('9223372036854775807'::jsonb, 'cosmos'));
+
+-- cosmos: PUIDs as the text of their family
+INSERT INTO golden VALUES
+  ('cosmos', $$'a2720172_54d7_43d0_9e9a_fb9fcc4a7c4e'::partitionkey.puid$$, '9FB13DA40FC3F757', partitionkey.hash_position('a2720172_54d7_43d0_9e9a_fb9fcc4a7c4e'::partitionkey.puid, 'cosmos')),
+  ('cosmos', $$'00000000_0000_4000_8000_000000000000'::partitionkey.puid$$, '59E6368497C66785', partitionkey.hash_position('00000000_0000_4000_8000_000000000000'::partitionkey.puid, 'cosmos')),
+  ('cosmos', $$'FFFFFfff_ffff_4fff_bfff_ffffffffffff'::partitionkey.puid$$, 'E2F08D4547120220', partitionkey.hash_position('FFFFFfff_ffff_4fff_bfff_ffffffffffff'::partitionkey.puid, 'cosmos')),
+  ('cosmos', $$'0001f0aa_54d7_43d0_9e9a_fb9fcc4a7c4e'::partitionkey.puid$$, 'D94A2538F688D336', partitionkey.hash_position('0001f0aa_54d7_43d0_9e9a_fb9fcc4a7c4e'::partitionkey.puid, 'cosmos'));
+
+-- cosmos: families of PUIDs as their text
+INSERT INTO golden VALUES
+  ('cosmos', $$'a2720'::partitionkey.puid_family$$, '9FB13DA40FC3F757', partitionkey.hash_position('a2720'::partitionkey.puid_family, 'cosmos')),
+  ('cosmos', $$'00000'::partitionkey.puid_family$$, '59E6368497C66785', partitionkey.hash_position('00000'::partitionkey.puid_family, 'cosmos')),
+  ('cosmos', $$'FFFFF'::partitionkey.puid_family$$, 'E2F08D4547120220', partitionkey.hash_position('FFFFF'::partitionkey.puid_family, 'cosmos')),
+  ('cosmos', $$'0001f'::partitionkey.puid_family$$, 'D94A2538F688D336', partitionkey.hash_position('0001f'::partitionkey.puid_family, 'cosmos'));
 
 -- No row may differ.
 SELECT * FROM golden WHERE got IS DISTINCT FROM position_expected;

@@ -9,10 +9,15 @@
 
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
+#include "datatype/timestamp.h"
 #include "utils/acl.h"
 
 #if PG_VERSION_NUM >= 160000
+#include "nodes/miscnodes.h"
 #include "varatt.h"
+#else
+/* Input functions could not return an error yet. */
+#define ereturn(context, dummy_value, ...) ereport(ERROR, __VA_ARGS__)
 #endif
 
 #if PG_VERSION_NUM < 160000
@@ -21,6 +26,10 @@
 #else
 #define OwnsRelation(relid, roleid) object_ownercheck(RelationRelationId, relid, roleid)
 #define SchemaAclCheck(schema, roleid, mode) object_aclcheck(NamespaceRelationId, schema, roleid, mode)
+#endif
+
+#ifndef INTERVAL_NOT_FINITE		/* since 17 */
+#define INTERVAL_NOT_FINITE(interval) false
 #endif
 
 #if PG_VERSION_NUM < 180000

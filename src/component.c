@@ -23,6 +23,7 @@
 
 #include "compat.h"
 #include "component.h"
+#include "puid.h"
 
 static void
 set(Component *c, uint8 type, const char *data, size_t len)
@@ -81,6 +82,20 @@ ComponentSetUuid(Component *c, Datum value)
 		*p++ = digits[uuid->data[i] & 0x0f];
 	}
 	set(c, COMPONENT_STRING, c->buf, p - c->buf);
+}
+
+/* A PUID counts as its family, and that as the text of its digits. */
+void
+ComponentSetPuid(Component *c, Datum value)
+{
+	ComponentSetPuidFamily(c, UInt32GetDatum(PuidFamily(DatumGetUUIDP(value))));
+}
+
+void
+ComponentSetPuidFamily(Component *c, Datum value)
+{
+	PuidFamilyDigits(DatumGetUInt32(value), c->buf);
+	set(c, COMPONENT_STRING, c->buf, FAMILY_DIGITS);
 }
 
 /*
@@ -182,10 +197,26 @@ ComponentSetJsonb(Component *c, Jsonb *value)
 	return ComponentSetJsonbValue(c, &scalar);
 }
 
+/* The name of a type that is the extension's own. */
+static const char *
+puid_type_name(Oid typid)
+{
+	switch (PuidTypeOf(typid))
+	{
+		case PUID_ITSELF:
+			return "puid_family";
+		case PUID_FAMILY:
+			return "family";
+		default:
+			return NULL;
+	}
+}
+
 const char *
 ComponentTypeName(Oid typid)
 {
-	switch (getBaseType(typid))
+	typid = getBaseType(typid);
+	switch (typid)
 	{
 		case TEXTOID:
 		case VARCHAROID:
@@ -217,7 +248,7 @@ ComponentTypeName(Oid typid)
 		case JSONBOID:
 			return "jsonb";
 		default:
-			return NULL;
+			return puid_type_name(typid);
 	}
 }
 
@@ -229,13 +260,30 @@ ComponentTypeHint(Oid typid)
 	if (getBaseType(typid) == JSONOID)
 		return "Use jsonb.";
 	return "A key is of type text, varchar, name, uuid, smallint, integer, bigint, numeric, real, "
-		"double precision, boolean, date, timestamp, timestamptz or jsonb.";
+		"double precision, boolean, date, timestamp, timestamptz, jsonb, partitionkey.puid or partitionkey.puid_family.";
+}
+
+static void
+set_puid_type(Component *c, Oid typid, Datum value)
+{
+	switch (PuidTypeOf(typid))
+	{
+		case PUID_ITSELF:
+			ComponentSetPuid(c, value);
+			break;
+		case PUID_FAMILY:
+			ComponentSetPuidFamily(c, value);
+			break;
+		default:
+			elog(ERROR, "type %u cannot be part of a partition key", typid);
+	}
 }
 
 bool
 ComponentSetDatum(Component *c, Oid typid, Datum value)
 {
-	switch (getBaseType(typid))
+	typid = getBaseType(typid);
+	switch (typid)
 	{
 		case TEXTOID:
 		case VARCHAROID:
@@ -285,7 +333,7 @@ ComponentSetDatum(Component *c, Oid typid, Datum value)
 		case JSONBOID:
 			return ComponentSetJsonb(c, DatumGetJsonbP(value));
 		default:
-			elog(ERROR, "type %u cannot be part of a partition key", typid);
+			set_puid_type(c, typid, value);
 	}
 	return true;
 }

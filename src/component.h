@@ -47,6 +47,8 @@ extern void ComponentSetConverted(Component *c, const char *data, size_t len);
 extern void ComponentSetNumber(Component *c, double number);
 extern void ComponentSetBool(Component *c, bool value);
 extern void ComponentSetUuid(Component *c, Datum value);
+extern void ComponentSetPuid(Component *c, Datum value);
+extern void ComponentSetPuidFamily(Component *c, Datum value);
 extern void ComponentSetNumeric(Component *c, Datum value);
 extern void ComponentSetDate(Component *c, Datum value);
 extern void ComponentSetTimestamp(Component *c, Datum value);
@@ -79,7 +81,8 @@ extern bool ComponentSetJsonbValue(Component *c, const JsonbValue *value);
 /*
  * The supported type that a column's type stands for in operator class names
  * ("text" for varchar and domains over text), or NULL if values of the type
- * can't be part of a key.
+ * can't be part of a key.  A PUID's place is that of its family, so that the
+ * name for puid is "puid_family", and the one for puid_family itself "family".
  */
 extern const char *ComponentTypeName(Oid typid);
 

@@ -28,6 +28,7 @@
 
 #include "compat.h"
 #include "key.h"
+#include "puid.h"
 #include "tree.h"
 
 typedef struct Walk
@@ -329,7 +330,12 @@ set_component(Component *c, const JsonbValue *value, int n, Oid relid, AttrNumbe
 	if (value->type == jbvBool)
 		ComponentSetBool(c, value->val.boolean);
 	else if (value->type == jbvString)
+	{
+		/* A PUID's key is its family. */
+		if (value->val.string.len == FAMILY_DIGITS && PuidTypeOf(typid) == PUID_ITSELF)
+			typid = PuidFamilyTypeOid();
 		ComponentSetDatum(c, typid, column_value(typid, typmod, pnstrdup(value->val.string.val, value->val.string.len)));
+	}
 	else
 	{
 		Datum		number = NumericGetDatum(value->val.numeric);

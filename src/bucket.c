@@ -1,0 +1,353 @@
+/*
+ * bucket.c
+ *		Keys that end in a bucket: electronics_7, device-123_2025012812.
+ *
+ * A bucket spreads one hot value over several keys, by a digest of an id or at
+ * random, or keeps what belongs together in time together.  For each there is
+ * a function for the reader, which gives all the keys to look for.
+ *
+ * Buckets of time are counted in UTC from an origin, a Monday, so that those of
+ * 7 days are the weeks of ISO 8601.  A key names the beginning of its bucket,
+ * as precisely as the width needs it.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "common/int.h"
+#include "common/md5.h"
+#include "common/pg_prng.h"
+#include "common/sha2.h"
+#include "fmgr.h"
+#include "mb/pg_wchar.h"
+#include "nodes/makefuncs.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/timestamp.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "compat.h"
+
+/* A reader names all buckets in one array. */
+#define MAX_BUCKETS			100000
+
+/* As many are written out in a plan, for a base that is not known yet. */
+#define MAX_ELEMENTS		1000
+
+/* The longest digest. */
+#define MAX_DIGEST_LENGTH	PG_SHA256_DIGEST_LENGTH
+
+/* 2001-01-01 00:00:00 UTC, in microseconds since PostgreSQL's epoch, 2000-01-01. */
+#define ORIGIN				(INT64CONST(366) * USECS_PER_DAY)
+
+#define MAX_YEAR			9999
+
+static int
+check_buckets(int buckets)
+{
+	if (buckets < 1 || buckets > MAX_BUCKETS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of buckets %d is not between 1 and %d", buckets, MAX_BUCKETS)));
+	return buckets;
+}
+
+static text *
+suffixed(const text *base, int bucket)
+{
+	char		digits[12];
+	int			ndigits = pg_ltoa(bucket, digits);
+	int			base_len = VARSIZE_ANY_EXHDR(base);
+	text	   *key = palloc(VARHDRSZ + base_len + 1 + ndigits);
+	char	   *p = VARDATA(key);
+
+	SET_VARSIZE(key, VARHDRSZ + base_len + 1 + ndigits);
+	memcpy(p, VARDATA_ANY(base), base_len);
+	p[base_len] = '_';
+	memcpy(p + base_len + 1, digits, ndigits);
+	return key;
+}
+
+static int
+digest_md5(const char *data, size_t len, uint8 *digest)
+{
+	const char *error = NULL;
+
+	if (!pg_md5_binary(data, len, digest, &error))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not compute an MD5 digest: %s", error),
+				 errhint("Use algorithm sha256 or xxhash.")));
+	return MD5_DIGEST_LENGTH;
+}
+
+static int
+digest_sha256(const char *data, size_t len, uint8 *digest)
+{
+	bytea	   *input = (bytea *) cstring_to_text_with_len(data, len);
+	bytea	   *output = DatumGetByteaPP(DirectFunctionCall1(sha256_bytea, PointerGetDatum(input)));
+
+	memcpy(digest, VARDATA_ANY(output), PG_SHA256_DIGEST_LENGTH);
+	return PG_SHA256_DIGEST_LENGTH;
+}
+
+static int
+digest_xxhash(const char *data, size_t len, uint8 *digest)
+{
+	XXH64_canonical_t canonical;
+
+	XXH64_canonicalFromHash(&canonical, XXH3_64bits(data, len));
+	memcpy(digest, canonical.digest, sizeof(canonical.digest));
+	return sizeof(canonical.digest);
+}
+
+typedef struct Algorithm
+{
+	const char *name;
+	/* Compute the digest of bytes, and give its length. */
+	int			(*digest) (const char *data, size_t len, uint8 *digest);
+} Algorithm;
+
+static const Algorithm algorithms[] = {
+	{"md5", digest_md5},
+	{"sha256", digest_sha256},
+	{"xxhash", digest_xxhash}
+};
+
+static const Algorithm *
+find_algorithm(const text *name)
+{
+	for (int i = 0; i < (int) lengthof(algorithms); i++)
+		if (strlen(algorithms[i].name) == VARSIZE_ANY_EXHDR(name) &&
+			memcmp(algorithms[i].name, VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)) == 0)
+			return &algorithms[i];
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown algorithm \"%s\"", text_to_cstring(name)),
+			 errhint("The algorithms are \"md5\", \"sha256\" and \"xxhash\".")));
+}
+
+/* The remainder of a big number, given as bytes from the most significant on. */
+static int
+remainder_of_digest(const uint8 *digest, int len, int buckets)
+{
+	uint64		remainder = 0;
+
+	for (int i = 0; i < len; i++)
+		remainder = (remainder << 8 | digest[i]) % buckets;
+	return remainder;
+}
+
+/* hash_suffix(base text, id text, buckets int, algorithm text) returns text */
+PG_FUNCTION_INFO_V1(hash_suffix);
+Datum
+hash_suffix(PG_FUNCTION_ARGS)
+{
+	text	   *id = PG_GETARG_TEXT_PP(1);
+	int			buckets = check_buckets(PG_GETARG_INT32(2));
+	const Algorithm *algorithm = find_algorithm(PG_GETARG_TEXT_PP(3));
+	uint8		digest[MAX_DIGEST_LENGTH];
+	int			len = VARSIZE_ANY_EXHDR(id);
+	/* Strings are hashed in UTF-8, so that others get the same. */
+	char	   *utf8 = pg_server_to_any(VARDATA_ANY(id), len, PG_UTF8);
+
+	if (utf8 != VARDATA_ANY(id))
+		len = strlen(utf8);
+	len = algorithm->digest(utf8, len, digest);
+	PG_RETURN_TEXT_P(suffixed(PG_GETARG_TEXT_PP(0), remainder_of_digest(digest, len, buckets)));
+}
+
+/* random_suffix(base text, buckets int) returns text */
+PG_FUNCTION_INFO_V1(random_suffix);
+Datum
+random_suffix(PG_FUNCTION_ARGS)
+{
+	int			buckets = check_buckets(PG_GETARG_INT32(1));
+
+	PG_RETURN_TEXT_P(suffixed(PG_GETARG_TEXT_PP(0),
+							  pg_prng_uint64_range(&pg_global_prng_state, 0, buckets - 1)));
+}
+
+/*
+ * suffix_keys(base text, buckets int) returns text[]
+ *
+ * A null base gives null keys, as hash_suffix does.
+ */
+PG_FUNCTION_INFO_V1(suffix_keys);
+Datum
+suffix_keys(PG_FUNCTION_ARGS)
+{
+	bool		null_base = PG_ARGISNULL(0);
+	int			buckets;
+	Datum	   *keys;
+	bool	   *nulls;
+
+	if (PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	buckets = check_buckets(PG_GETARG_INT32(1));
+	keys = palloc0(sizeof(Datum) * buckets);
+	nulls = palloc(sizeof(bool) * buckets);
+	for (int i = 0; i < buckets; i++)
+	{
+		nulls[i] = null_base;
+		if (!null_base)
+			keys[i] = PointerGetDatum(suffixed(PG_GETARG_TEXT_PP(0), i));
+	}
+	PG_RETURN_ARRAYTYPE_P(construct_md_array(keys, nulls, 1, &buckets, (int[]) {1}, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+/* The expression "base || '_i'". */
+static Expr *
+suffixed_expression(Node *base, int i, Oid collation)
+{
+	Const	   *suffix = makeConst(TEXTOID, -1, collation, -1, CStringGetTextDatum(psprintf("_%d", i)), false, false);
+
+	return (Expr *) makeFuncExpr(F_TEXTCAT, TEXTOID, list_make2(copyObject(base), suffix),
+								 collation, collation, COERCE_EXPLICIT_CALL);
+}
+
+/*
+ * Support function of suffix_keys.  PostgreSQL prunes "pk = ANY (array)" while
+ * it runs only if it sees the elements, so where the base is not yet known they
+ * are written out: ARRAY[base || '_0', base || '_1', ...].
+ */
+PG_FUNCTION_INFO_V1(suffix_keys_support);
+Datum
+suffix_keys_support(PG_FUNCTION_ARGS)
+{
+	SupportRequestSimplify *request = (SupportRequestSimplify *) PG_GETARG_POINTER(0);
+	Node	   *base;
+	Const	   *buckets;
+	ArrayExpr  *array;
+
+	if (!IsA(request, SupportRequestSimplify))
+		PG_RETURN_POINTER(NULL);
+	base = linitial(request->fcall->args);
+	buckets = lsecond(request->fcall->args);
+	if (!IsA(buckets, Const) || buckets->constisnull ||
+		DatumGetInt32(buckets->constvalue) < 1 || DatumGetInt32(buckets->constvalue) > MAX_ELEMENTS ||
+		contain_volatile_functions(base) || contain_subplans(base))
+		PG_RETURN_POINTER(NULL);
+
+	array = makeNode(ArrayExpr);
+	array->array_typeid = TEXTARRAYOID;
+	array->array_collid = request->fcall->funccollid;
+	array->element_typeid = TEXTOID;
+	array->location = -1;
+	for (int i = 0; i < DatumGetInt32(buckets->constvalue); i++)
+		array->elements = lappend(array->elements, suffixed_expression(base, i, request->fcall->funccollid));
+	PG_RETURN_POINTER(array);
+}
+
+/* The width of buckets in microseconds. */
+static int64
+get_width(const Interval *interval)
+{
+	int64		width;
+
+	if (INTERVAL_NOT_FINITE(interval))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("width of time buckets must be finite")));
+	if (interval->month != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("width of time buckets must not have months or years"),
+				 errdetail("They are not of equal length."),
+				 errhint("Use days, for example interval '30 days', or a text of the month with synthetic_key.")));
+	if (pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &width) ||
+		pg_add_s64_overflow(width, interval->time, &width))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("width of time buckets is out of range")));
+	if (width <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("width of time buckets must be greater than zero")));
+	if (width % USECS_PER_SEC != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("width of time buckets must be whole seconds")));
+	return width;
+}
+
+/* The beginning of the bucket that holds a moment. */
+static TimestampTz
+bucket_start(TimestampTz at, int64 width)
+{
+	int64		since;
+
+	if (TIMESTAMP_NOT_FINITE(at))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("an infinite timestamp is in no time bucket")));
+	since = (at - ORIGIN) % width;
+	return at - (since < 0 ? since + width : since);
+}
+
+static text *
+bucket_key(const text *base, TimestampTz start, int64 width)
+{
+	struct pg_tm tm;
+	fsec_t		fsec;
+	StringInfoData key;
+
+	if (timestamp2tm(start, NULL, &tm, &fsec, NULL, NULL) != 0 || tm.tm_year < 1 || tm.tm_year > MAX_YEAR)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("time bucket is not within the years 1 to %d", MAX_YEAR)));
+	initStringInfo(&key);
+	appendBinaryStringInfo(&key, VARDATA_ANY(base), VARSIZE_ANY_EXHDR(base));
+	appendStringInfo(&key, "_%04d%02d%02d", tm.tm_year, tm.tm_mon, tm.tm_mday);
+	if (width % USECS_PER_DAY != 0)
+		appendStringInfo(&key, "%02d", tm.tm_hour);
+	if (width % USECS_PER_HOUR != 0)
+		appendStringInfo(&key, "%02d", tm.tm_min);
+	if (width % USECS_PER_MINUTE != 0)
+		appendStringInfo(&key, "%02d", tm.tm_sec);
+	return cstring_to_text_with_len(key.data, key.len);
+}
+
+/* time_bucket_key(base text, at timestamptz, width interval) returns text */
+PG_FUNCTION_INFO_V1(time_bucket_key);
+Datum
+time_bucket_key(PG_FUNCTION_ARGS)
+{
+	int64		width = get_width(PG_GETARG_INTERVAL_P(2));
+
+	PG_RETURN_TEXT_P(bucket_key(PG_GETARG_TEXT_PP(0), bucket_start(PG_GETARG_TIMESTAMPTZ(1), width), width));
+}
+
+/* time_bucket_keys(base text, from timestamptz, to timestamptz, width interval) returns text[] */
+PG_FUNCTION_INFO_V1(time_bucket_keys);
+Datum
+time_bucket_keys(PG_FUNCTION_ARGS)
+{
+	text	   *base = PG_GETARG_TEXT_PP(0);
+	int64		width = get_width(PG_GETARG_INTERVAL_P(3));
+	TimestampTz first = bucket_start(PG_GETARG_TIMESTAMPTZ(1), width);
+	TimestampTz last = bucket_start(PG_GETARG_TIMESTAMPTZ(2), width);
+	int64		buckets;
+	Datum	   *keys;
+
+	if (PG_GETARG_TIMESTAMPTZ(1) > PG_GETARG_TIMESTAMPTZ(2))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("span of time ends before it begins"),
+				 errhint("Give the earlier end first.")));
+	buckets = (last - first) / width + 1;
+	if (buckets > MAX_BUCKETS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("span of time has " INT64_FORMAT " buckets, which is over the limit of %d", buckets, MAX_BUCKETS),
+				 errhint("Use a shorter span, or a greater width if the keys were made with one.")));
+	keys = palloc(sizeof(Datum) * buckets);
+	for (int64 i = 0; i < buckets; i++)
+		keys[i] = PointerGetDatum(bucket_key(base, first + i * width, width));
+	PG_RETURN_ARRAYTYPE_P(construct_array_builtin(keys, buckets, TEXTOID));
+}
