@@ -157,7 +157,10 @@ DROP ROLE regress_pk_user, regress_pk_stranger;
 -- every object of the extension has a comment
 SELECT pg_describe_object(classid, objid, 0) FROM pg_depend d
 	WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'partitionkey')
-	AND classid IN ('pg_proc'::regclass, 'pg_class'::regclass, 'pg_opclass'::regclass, 'pg_opfamily'::regclass, 'pg_event_trigger'::regclass)
+	AND classid IN ('pg_proc'::regclass, 'pg_class'::regclass, 'pg_opclass'::regclass, 'pg_opfamily'::regclass, 'pg_event_trigger'::regclass,
+		'pg_operator'::regclass, 'pg_cast'::regclass, 'pg_type'::regclass)
+	-- but for the types that come along with a type or a table
+	AND NOT (classid = 'pg_type'::regclass AND EXISTS (SELECT FROM pg_type t WHERE t.oid = objid AND (typelem <> 0 OR typrelid <> 0)))
 	AND NOT EXISTS (SELECT FROM pg_description WHERE objoid = objid AND classoid = classid AND objsubid = 0);
 -- and the operator classes are complete
 SELECT count(*) AS classes, count(*) FILTER (WHERE amvalidate(oid)) AS valid FROM pg_opclass WHERE opcnamespace = 'partitionkey'::regnamespace;

@@ -31,11 +31,14 @@ foreach my $encoding (sort keys %characters)
 	});
 	$position{$encoding} = $node->safe_psql($database, qq{
 		SELECT partitionkey.hash_position($text), partitionkey.hash_position($text, 'cosmos'),
-			partitionkey.hash_position($text\::varchar), partitionkey.hash_position(to_jsonb($text)),
+			partitionkey.hash_position($text\::varchar), partitionkey.hash_suffix('b', $text, 100000), partitionkey.hash_suffix('b', $text, 100000, 'xxhash'), partitionkey.hash_position(to_jsonb($text)),
 			partitionkey.effective_partition_key(jsonb_build_array($text)),
 			partitionkey.effective_partition_key(jsonb_build_array(repeat($text, 20)), 'Hash', 1);
 		SELECT string_agg(c::text, ',' ORDER BY p) FROM (SELECT tableoid::regclass::text AS p, count(*) AS c FROM t GROUP BY 1) x;
 	});
+	is($node->safe_psql($database, qq{
+		SELECT partitionkey.split_synthetic_key(partitionkey.synthetic_key_strict($text, 'a', 1, 'b'), $text) = '{a,1,b}',
+			partitionkey.synthetic_key('a', $text, to_jsonb($text)) = 'a_' || $text || '_' || $text}), 't|t', "$encoding: texts are joined and split");
 	is($node->safe_psql($database, q{SELECT sum(items), sum(misplaced) FROM partitionkey.verify('t')}), '100|0', "$encoding: rows are in place");
 	is($node->safe_psql($database, qq{SELECT count(*) FROM t WHERE k = $text || 7}), '1', "$encoding: and found");
 	is($node->safe_psql($database, qq{SELECT count(*) FROM t, partitionkey.partition_of('t', jsonb_build_array(k, j)) p WHERE p = t.tableoid}), '100',
