@@ -7,7 +7,7 @@ CREATE TABLE bench.measurement (
     figure text,
     variant text,
     round int,
-    value float8 -- seconds (of a call, for a hash function), or transactions per second
+    value float8 -- seconds (of a call, where functions are called), or transactions per second
 );
 
 CREATE TABLE bench.comparison (
@@ -43,7 +43,17 @@ INSERT INTO bench.comparison (name, compared, figure, variant, against, minus, w
     ('position', 'time: cosmos / hashtextextended, 12 bytes, net', 'position 12', 'cosmos', 'builtin', 'nothing', NULL, NULL),
     ('position', 'time: xxhash / hashtextextended, 1 kB, net', 'position 1000', 'xxhash', 'builtin', 'nothing', 'at most', 0.6),
     ('position', 'time: xxhash / hashtextextended, 1 kB, with the query', 'position 1000', 'xxhash', 'builtin', NULL, NULL, NULL),
-    ('position', 'time: cosmos / hashtextextended, 1 kB, net', 'position 1000', 'cosmos', 'builtin', 'nothing', NULL, NULL);
+    ('position', 'time: cosmos / hashtextextended, 1 kB, net', 'position 1000', 'cosmos', 'builtin', 'nothing', NULL, NULL),
+    ('puid', 'time: puid() / gen_random_uuid(), net', 'puid', 'puid', 'uuid', 'nothing', 'at most', 0.5),
+    ('puid', 'time: puid() / gen_random_uuid(), with the query', 'puid', 'puid', 'uuid', NULL, NULL, NULL),
+    ('puid', 'time: puid(parent) / gen_random_uuid(), net', 'puid', 'child', 'uuid', 'nothing', NULL, NULL),
+    ('puid insert', 'time: primary key puid / uuid', 'puid insert', 'puid', 'uuid', NULL, 'at most', 1.0),
+    ('puid insert', 'time: primary key uuid / the same again, so the noise', 'puid insert', 'uuid', 'again', NULL, NULL, NULL),
+    ('suffix', 'time: xxhash / md5, 12 bytes, net', 'suffix', 'xxhash', 'md5', 'nothing', 'at most', 0.33),
+    ('suffix', 'time: xxhash / md5, 12 bytes, with the query', 'suffix', 'xxhash', 'md5', NULL, 'at most', 0.33),
+    ('suffix', 'time: sha256 / md5, 12 bytes, net', 'suffix', 'sha256', 'md5', 'nothing', NULL, NULL),
+    ('synthetic', 'time: synthetic_key / format, two texts, net', 'synthetic', 'synthetic_key', 'builtin', 'nothing', 'at most', 1.0),
+    ('synthetic', 'time: synthetic_key / format, two texts, with the query', 'synthetic', 'synthetic_key', 'builtin', NULL, 'at most', 1.0);
 
 CREATE VIEW bench.ratio AS
     SELECT c.place, m.round,

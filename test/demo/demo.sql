@@ -133,3 +133,34 @@ SELECT demo.side_by_side();
 \echo 'The synthetic and the flat key spread every tenant over all partitions, so reading a tenant asks'
 \echo 'them all. The tenant only asks one, but can never divide a large tenant. The hierarchical key reads'
 \echo 'a tenant from a few partitions, and divides it among those.'
+
+\echo
+\echo == 5. Ids that know their partition
+\echo
+\echo 'A PUID looks like a UUID. Its first five digits are its family, and the family is the partition key.'
+\echo 'A customer''s contracts are of the customer''s family:'
+\echo
+:show
+CREATE TABLE documents (
+    id    partitionkey.puid PRIMARY KEY DEFAULT partitionkey.puid(),
+    body  text
+);
+SELECT partitionkey.create_container('documents', '{/id}');
+INSERT INTO documents (body) SELECT 'customer' FROM generate_series(1, 20000);
+INSERT INTO documents VALUES ('a2720172_54d7_43d0_9e9a_fb9fcc4a7c4e', 'customer');
+INSERT INTO documents SELECT partitionkey.puid(parent => id), 'contract' FROM documents, generate_series(1, 3);
+:tell
+VACUUM ANALYZE documents;
+\set one_document 'SELECT * FROM documents WHERE id = ''a2720172_54d7_43d0_9e9a_fb9fcc4a7c4e'''
+\set family 'SELECT * FROM documents WHERE id <@ ''a2720'''
+\echo '-- One document: the id alone is the primary key, unique over all partitions'
+\echo :one_document;
+\echo
+SELECT demo.plan(:'one_document');
+SELECT demo.touches('documents', :'one_document');
+\echo
+\echo '-- A family: one partition, and a range of its primary key'
+\echo :family;
+\echo
+SELECT demo.plan(:'family');
+SELECT demo.touches('documents', :'family');
