@@ -96,6 +96,7 @@ SELECT array_agg(DISTINCT key ORDER BY key) AS keys, sum((n - 4000) ^ 2 / 4000) 
 SELECT suffix_keys('electronics', 3), suffix_keys('', 1), suffix_keys(NULL, 2), cardinality(suffix_keys('a', 100000));
 SELECT suffix_keys('a', 0);
 SELECT suffix_keys('a', 100001);
+SELECT suffix_keys(repeat('a', 100000), 100000);
 SELECT count(*) AS not_among_them FROM generate_series(1, 1000) i, unnest('{md5,sha256,xxhash}'::text[]) algorithm WHERE hash_suffix('e', i::text, 7, algorithm) <> ALL (suffix_keys('e', 7));
 SELECT algorithm, count(DISTINCT hash_suffix('e', i::text, 7, algorithm)) FROM generate_series(1, 1000) i, unnest('{md5,sha256,xxhash}'::text[]) algorithm GROUP BY 1 ORDER BY 1;
 
@@ -125,6 +126,7 @@ SELECT cardinality(time_bucket_keys('d', '2025-01-01 00:00+00', timestamptz '202
 SELECT time_bucket_keys('d', '2025-01-01 00:00+00', timestamptz '2025-01-01 00:00+00' + interval '100000 seconds', '1 second');
 SELECT time_bucket_keys('d', '0001-01-01 00:00+00', '9999-12-31 00:00+00', '1 second');
 SELECT time_bucket_keys('d', '2025-01-02 00:00+00', '2025-01-01 00:00+00');
+SELECT time_bucket_keys(repeat('a', 100000), '2025-01-01 00:00+00', '2025-01-02 00:00+00', '1 second');
 SELECT time_bucket_keys('d', '-infinity', '2025-01-01 00:00+00');
 SELECT time_bucket_keys('d', '2025-01-01 00:00+00', 'infinity');
 SELECT time_bucket_keys('d', '2025-01-01 00:00+00', '2025-01-02 00:00+00', '1 month');

@@ -26,6 +26,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #define XXH_INLINE_ALL
@@ -55,6 +56,19 @@ check_buckets(int buckets)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of buckets %d is not between 1 and %d", buckets, MAX_BUCKETS)));
 	return buckets;
+}
+
+/* What would not fit into an array is refused before it takes up memory. */
+static void
+check_size(const text *base, int64 keys)
+{
+	/* A key has a header, at most 15 characters more than its base, and may be padded. */
+	if (((int64) VARSIZE_ANY_EXHDR(base) + VARHDRSZ + 15 + ALIGNOF_INT) * keys > (int64) MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg(INT64_FORMAT " keys of a base of %zu bytes are too large for an array",
+						keys, (size_t) VARSIZE_ANY_EXHDR(base)),
+				 errdetail("A partition key has at most 2048 bytes.")));
 }
 
 static text *
@@ -182,7 +196,7 @@ PG_FUNCTION_INFO_V1(suffix_keys);
 Datum
 suffix_keys(PG_FUNCTION_ARGS)
 {
-	bool		null_base = PG_ARGISNULL(0);
+	text	   *base = PG_ARGISNULL(0) ? NULL : PG_GETARG_TEXT_PP(0);
 	int			buckets;
 	Datum	   *keys;
 	bool	   *nulls;
@@ -190,13 +204,15 @@ suffix_keys(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	buckets = check_buckets(PG_GETARG_INT32(1));
+	if (base != NULL)
+		check_size(base, buckets);
 	keys = palloc0(sizeof(Datum) * buckets);
 	nulls = palloc(sizeof(bool) * buckets);
 	for (int i = 0; i < buckets; i++)
 	{
-		nulls[i] = null_base;
-		if (!null_base)
-			keys[i] = PointerGetDatum(suffixed(PG_GETARG_TEXT_PP(0), i));
+		nulls[i] = base == NULL;
+		if (base != NULL)
+			keys[i] = PointerGetDatum(suffixed(base, i));
 	}
 	PG_RETURN_ARRAYTYPE_P(construct_md_array(keys, nulls, 1, &buckets, (int[]) {1}, TEXTOID, -1, false, TYPALIGN_INT));
 }
@@ -346,6 +362,7 @@ time_bucket_keys(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("span of time has " INT64_FORMAT " buckets, which is over the limit of %d", buckets, MAX_BUCKETS),
 				 errhint("Use a shorter span, or a greater width if the keys were made with one.")));
+	check_size(base, buckets);
 	keys = palloc(sizeof(Datum) * buckets);
 	for (int64 i = 0; i < buckets; i++)
 		keys[i] = PointerGetDatum(bucket_key(base, first + i * width, width));

@@ -13,6 +13,7 @@
 
 #include "access/stratnum.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "nodes/makefuncs.h"
@@ -20,11 +21,11 @@
 #include "nodes/supportnodes.h"
 #include "nodes/value.h"
 #include "optimizer/optimizer.h"
-#include "parser/parse_func.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
+#include "utils/syscache.h"
 
 #include "compat.h"
 #include "puid.h"
@@ -39,17 +40,20 @@ make_operator(Oid operator, Node *left, Node *right)
 	return clause;
 }
 
+/* The OID of family_min or family_max, whatever the user may see. */
 static Oid
-bound_function(char *name)
+bound_function(const char *name)
 {
 	Oid			argtype = PuidFamilyTypeOid();
 
-	return LookupFuncName(list_make2(makeString("partitionkey"), makeString(name)), 1, &argtype, false);
+	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name),
+						   PointerGetDatum(buildoidvector(&argtype, 1)),
+						   ObjectIdGetDatum(get_namespace_oid("partitionkey", false)));
 }
 
 /* The call of family_min or family_max, folded if the family is a constant. */
 static Node *
-bound(PlannerInfo *root, char *name, Node *family, Oid puid_type)
+bound(PlannerInfo *root, const char *name, Node *family, Oid puid_type)
 {
 	FuncExpr   *call = makeFuncExpr(bound_function(name), puid_type, list_make1(copyObject(family)),
 									InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
