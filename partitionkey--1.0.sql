@@ -591,6 +591,8 @@ CREATE FUNCTION family_max(puid_family) RETURNS puid
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION family_max(puid_family) IS
 	'the highest PUID that a family can have';
+CREATE CAST (puid AS puid_family) WITH FUNCTION family(puid);
+COMMENT ON CAST (puid AS puid_family) IS 'the first five digits';
 
 -- Comparing
 
@@ -762,6 +764,18 @@ COMMENT ON FUNCTION puid_larger(puid, puid) IS
 	'larger of two';
 CREATE AGGREGATE pg_catalog.max(puid) (SFUNC = puid_larger, STYPE = puid, COMBINEFUNC = puid_larger, SORTOP = OPERATOR(pg_catalog.>), PARALLEL = SAFE);
 COMMENT ON AGGREGATE pg_catalog.max(puid) IS 'maximum value of all puid input values';
+CREATE FUNCTION puid_family_smaller(puid_family, puid_family) RETURNS puid_family
+	AS 'int4smaller' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_smaller(puid_family, puid_family) IS
+	'smaller of two';
+CREATE AGGREGATE pg_catalog.min(puid_family) (SFUNC = puid_family_smaller, STYPE = puid_family, COMBINEFUNC = puid_family_smaller, SORTOP = OPERATOR(pg_catalog.<), PARALLEL = SAFE);
+COMMENT ON AGGREGATE pg_catalog.min(puid_family) IS 'minimum value of all puid_family input values';
+CREATE FUNCTION puid_family_larger(puid_family, puid_family) RETURNS puid_family
+	AS 'int4larger' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION puid_family_larger(puid_family, puid_family) IS
+	'larger of two';
+CREATE AGGREGATE pg_catalog.max(puid_family) (SFUNC = puid_family_larger, STYPE = puid_family, COMBINEFUNC = puid_family_larger, SORTOP = OPERATOR(pg_catalog.>), PARALLEL = SAFE);
+COMMENT ON AGGREGATE pg_catalog.max(puid_family) IS 'maximum value of all puid_family input values';
 
 -- Being in a family
 

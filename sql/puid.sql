@@ -64,7 +64,8 @@ CREATE TABLE o (id partitionkey.puid, f partitionkey.puid_family);
 INSERT INTO o SELECT p, partitionkey.family(p) FROM (SELECT md5(i::text)::uuid::partitionkey.puid AS p FROM generate_series(1, 2000) i) s;
 SELECT array_agg(id ORDER BY id) = array_agg(id ORDER BY id::text COLLATE "C") AS puids,
 	array_agg(f ORDER BY f) = array_agg(f ORDER BY f::text COLLATE "C") AS families,
-	min(id)::text = min(id::text COLLATE "C") AS min, max(id)::text = max(id::text COLLATE "C") AS max FROM o;
+	min(id)::text = min(id::text COLLATE "C") AS min, max(id)::text = max(id::text COLLATE "C") AS max,
+	min(f)::text = min(f::text COLLATE "C") AS min_family, max(f)::text = max(f::text COLLATE "C") AS max_family FROM o;
 SELECT count(*) AS pairs, count(*) FILTER (WHERE
 	(a.id < b.id) <> (a.id::text COLLATE "C" < b.id::text COLLATE "C") OR (a.id <= b.id) <> (a.id::text COLLATE "C" <= b.id::text COLLATE "C") OR
 	(a.id > b.id) <> (a.id::text COLLATE "C" > b.id::text COLLATE "C") OR (a.id >= b.id) <> (a.id::text COLLATE "C" >= b.id::text COLLATE "C") OR

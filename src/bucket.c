@@ -38,7 +38,7 @@
 #define MAX_BUCKETS			100000
 
 /* As many are written out in a plan, for a base that is not known yet. */
-#define MAX_ELEMENTS		1000
+#define MAX_ELEMENTS		100
 
 /* The longest digest. */
 #define MAX_DIGEST_LENGTH	PG_SHA256_DIGEST_LENGTH

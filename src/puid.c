@@ -53,11 +53,23 @@ PuidTypeOf(Oid typid)
 	return result;
 }
 
+static Oid
+type_oid(const char *name)
+{
+	return GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum(name),
+						   ObjectIdGetDatum(get_namespace_oid("partitionkey", false)));
+}
+
+Oid
+PuidTypeOid(void)
+{
+	return type_oid("puid");
+}
+
 Oid
 PuidFamilyTypeOid(void)
 {
-	return GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("puid_family"),
-						   ObjectIdGetDatum(get_namespace_oid("partitionkey", false)));
+	return type_oid("puid_family");
 }
 
 static int

@@ -26,7 +26,8 @@ typedef enum PuidType
 
 extern PuidType PuidTypeOf(Oid typid);
 
-/* The OID of type puid_family. */
+/* The OIDs of the types. */
+extern Oid	PuidTypeOid(void);
 extern Oid	PuidFamilyTypeOid(void);
 
 static inline uint32

@@ -331,9 +331,9 @@ set_component(Component *c, const JsonbValue *value, int n, Oid relid, AttrNumbe
 		ComponentSetBool(c, value->val.boolean);
 	else if (value->type == jbvString)
 	{
-		/* A PUID's key is its family. */
-		if (value->val.string.len == FAMILY_DIGITS && PuidTypeOf(typid) == PUID_ITSELF)
-			typid = PuidFamilyTypeOid();
+		/* A PUID's key is its family: either will do for both. */
+		if (PuidTypeOf(typid) != PUID_NEITHER)
+			typid = value->val.string.len == FAMILY_DIGITS ? PuidFamilyTypeOid() : PuidTypeOid();
 		ComponentSetDatum(c, typid, column_value(typid, typmod, pnstrdup(value->val.string.val, value->val.string.len)));
 	}
 	else
