@@ -810,20 +810,34 @@ CREATE OPERATOR pg_catalog.@> (LEFTARG = puid_family, RIGHTARG = puid, FUNCTION 
 	COMMUTATOR = OPERATOR(pg_catalog.<@), RESTRICT = puid_family_sel, JOIN = eqjoinsel);
 COMMENT ON OPERATOR pg_catalog.@> (puid_family, puid) IS 'has as a member';
 
--- As partition keys: a PUID's position is that of its family, and a family's that of its text.
-
-CREATE FUNCTION puid_xxhash(puid) RETURNS int4
+-- Hash joins on <@ take the hash of the family.  ~=~ is there to complete the operator family.
+CREATE FUNCTION puid_same_family(puid, puid) RETURNS bool
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION puid_same_family(puid, puid) IS
+	'implementation of ~=~ operator';
+CREATE OPERATOR ~=~ (LEFTARG = puid, RIGHTARG = puid, FUNCTION = puid_same_family,
+	COMMUTATOR = OPERATOR(partitionkey.~=~), RESTRICT = eqsel, JOIN = eqjoinsel, HASHES);
+COMMENT ON OPERATOR ~=~ (puid, puid) IS 'is of the same family';
+CREATE FUNCTION puid_hash_family(puid) RETURNS int4
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION puid_xxhash(puid) IS
-	'support function of puid_family_xxhash_ops: 32 bits that hold the position (XXH3) in reverse order';
+COMMENT ON FUNCTION puid_hash_family(puid) IS
+	'hash of the family';
+ALTER OPERATOR FAMILY puid_family_ops USING hash ADD
+	OPERATOR 1 ~=~ (puid, puid),
+	OPERATOR 1 pg_catalog.<@ (puid, puid_family),
+	OPERATOR 1 pg_catalog.@> (puid_family, puid),
+	FUNCTION 1 (puid, puid) puid_hash_family(puid);
+
+-- As partition keys: a PUID's position is that of its family, and a family's that of its text.
+--
+-- These operator classes have the hash that partitioning takes, and not the one that hash joins and
+-- hash tables take.  PostgreSQL is free to use any operator family that has the operator for those, and
+-- PUIDs hashed by their family would collide there.
+
 CREATE FUNCTION puid_xxhash_extended(puid, int8) RETURNS int8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION puid_xxhash_extended(puid, int8) IS
 	'support function of puid_family_xxhash_ops: 64 bits that hold the position (XXH3) in reverse order';
-CREATE FUNCTION puid_family_xxhash(puid_family) RETURNS int4
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION puid_family_xxhash(puid_family) IS
-	'support function of family_xxhash_ops: 32 bits that hold the position (XXH3) in reverse order';
 CREATE FUNCTION puid_family_xxhash_extended(puid_family, int8) RETURNS int8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION puid_family_xxhash_extended(puid_family, int8) IS
@@ -833,11 +847,9 @@ COMMENT ON OPERATOR FAMILY puid_family_xxhash_ops USING hash IS
 	'partition keys of types puid, puid_family by XXH3';
 CREATE OPERATOR CLASS puid_family_xxhash_ops FOR TYPE puid USING hash FAMILY puid_family_xxhash_ops AS
 	OPERATOR 1 pg_catalog.= (puid, puid),
-	FUNCTION 1 puid_xxhash(puid),
 	FUNCTION 2 puid_xxhash_extended(puid, int8);
 CREATE OPERATOR CLASS family_xxhash_ops FOR TYPE puid_family USING hash FAMILY puid_family_xxhash_ops AS
 	OPERATOR 1 pg_catalog.= (puid_family, puid_family),
-	FUNCTION 1 puid_family_xxhash(puid_family),
 	FUNCTION 2 puid_family_xxhash_extended(puid_family, int8);
 ALTER OPERATOR FAMILY puid_family_xxhash_ops USING hash ADD
 	OPERATOR 1 pg_catalog.<@ (puid, puid_family),
@@ -846,18 +858,10 @@ COMMENT ON OPERATOR CLASS puid_family_xxhash_ops USING hash IS
 	'partition key of type puid, placed by its family, by XXH3';
 COMMENT ON OPERATOR CLASS family_xxhash_ops USING hash IS
 	'partition key of type puid_family by XXH3';
-CREATE FUNCTION puid_cosmos(puid) RETURNS int4
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION puid_cosmos(puid) IS
-	'support function of puid_family_cosmos_ops: 32 bits that hold the position (Cosmos DB''s version 2 hash) in reverse order';
 CREATE FUNCTION puid_cosmos_extended(puid, int8) RETURNS int8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION puid_cosmos_extended(puid, int8) IS
 	'support function of puid_family_cosmos_ops: 64 bits that hold the position (Cosmos DB''s version 2 hash) in reverse order';
-CREATE FUNCTION puid_family_cosmos(puid_family) RETURNS int4
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION puid_family_cosmos(puid_family) IS
-	'support function of family_cosmos_ops: 32 bits that hold the position (Cosmos DB''s version 2 hash) in reverse order';
 CREATE FUNCTION puid_family_cosmos_extended(puid_family, int8) RETURNS int8
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION puid_family_cosmos_extended(puid_family, int8) IS
@@ -867,11 +871,9 @@ COMMENT ON OPERATOR FAMILY puid_family_cosmos_ops USING hash IS
 	'partition keys of types puid, puid_family by Cosmos DB''s version 2 hash';
 CREATE OPERATOR CLASS puid_family_cosmos_ops FOR TYPE puid USING hash FAMILY puid_family_cosmos_ops AS
 	OPERATOR 1 pg_catalog.= (puid, puid),
-	FUNCTION 1 puid_cosmos(puid),
 	FUNCTION 2 puid_cosmos_extended(puid, int8);
 CREATE OPERATOR CLASS family_cosmos_ops FOR TYPE puid_family USING hash FAMILY puid_family_cosmos_ops AS
 	OPERATOR 1 pg_catalog.= (puid_family, puid_family),
-	FUNCTION 1 puid_family_cosmos(puid_family),
 	FUNCTION 2 puid_family_cosmos_extended(puid_family, int8);
 ALTER OPERATOR FAMILY puid_family_cosmos_ops USING hash ADD
 	OPERATOR 1 pg_catalog.<@ (puid, puid_family),

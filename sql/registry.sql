@@ -164,5 +164,8 @@ SELECT pg_describe_object(classid, objid, 0) FROM pg_depend d
 	AND NOT EXISTS (SELECT FROM pg_description WHERE objoid = objid AND classoid = classid AND objsubid = 0);
 -- and the operator classes are complete
 SELECT count(*) AS classes, count(*) FILTER (WHERE amvalidate(oid)) AS valid FROM pg_opclass WHERE opcnamespace = 'partitionkey'::regnamespace;
+-- PUIDs are hashed as a whole wherever they are compared as a whole, in whatever order the families were made
+SELECT f.opfname FROM pg_amop o JOIN pg_opfamily f ON f.oid = amopfamily JOIN pg_amproc p ON p.amprocfamily = f.oid AND amprocnum = 1 AND amproclefttype = amoplefttype
+	WHERE opfmethod = 405 AND amopopr = '=(partitionkey.puid,partitionkey.puid)'::regoperator;
 SELECT f.opfname, count(*) FILTER (WHERE amoplefttype <> amoprighttype) AS cross_type FROM pg_amop JOIN pg_opfamily f ON f.oid = amopfamily
 	WHERE opfnamespace = 'partitionkey'::regnamespace GROUP BY 1 HAVING count(*) > 1 ORDER BY 1;

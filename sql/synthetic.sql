@@ -65,6 +65,7 @@ SELECT synthetic_key_strict('--', 'a', '-b'), split_synthetic_key(synthetic_key_
 SELECT synthetic_key_strict('aba', 'ab', 'c');
 SELECT synthetic_key_strict('', 'a', 'b');
 SELECT synthetic_key_strict(NULL, 'a', 'b');
+SELECT synthetic_key_strict(repeat('-', 1000), repeat('電-', 100), repeat('-', 1000));
 SELECT split_synthetic_key('a_b', '');
 SELECT split_synthetic_key(''), split_synthetic_key('_'), split_synthetic_key('a'), split_synthetic_key(NULL), split_synthetic_key('a', NULL);
 SELECT split_synthetic_key(synthetic_key_strict('_', '')), split_synthetic_key(synthetic_key_strict('_', '', '')), split_synthetic_key(synthetic_key_strict('電', 'a', 'é', ''), '電');
@@ -91,6 +92,18 @@ SELECT hash_suffix('a', 'b', 10, 'sha1');
 SELECT random_suffix('a', 0);
 SELECT random_suffix('a', 100001);
 SELECT random_suffix('a', 1), random_suffix(NULL);
+-- a statement can be cancelled while keys are made
+CREATE FUNCTION seconds_until_cancelled(query text) RETURNS float LANGUAGE plpgsql AS $$
+DECLARE began timestamptz := clock_timestamp();
+BEGIN
+	EXECUTE query;
+	RETURN NULL;
+EXCEPTION WHEN query_canceled THEN RETURN extract(epoch FROM clock_timestamp() - began);
+END $$;
+SET statement_timeout = '30ms';
+SELECT seconds_until_cancelled('SELECT suffix_keys(repeat(''x'', 10000), 100000)') < 1 AS suffixes;
+SELECT seconds_until_cancelled('SELECT time_bucket_keys(repeat(''x'', 10000), ''2020-01-01 00:00+00'', ''2020-01-02 00:00+00'', ''1 second'')') < 1 AS buckets;
+RESET statement_timeout;
 -- chi-squared with 4 degrees of freedom is above 40 less than once in 10,000,000 cases
 SELECT array_agg(DISTINCT key ORDER BY key) AS keys, sum((n - 4000) ^ 2 / 4000) < 40 AS even FROM (SELECT random_suffix('base') AS key, count(*) AS n FROM generate_series(1, 20000) GROUP BY 1) x;
 SELECT suffix_keys('electronics', 3), suffix_keys('', 1), suffix_keys(NULL, 2), cardinality(suffix_keys('a', 100000));
@@ -127,6 +140,9 @@ SELECT time_bucket_keys('d', '2025-01-01 00:00+00', timestamptz '2025-01-01 00:0
 SELECT time_bucket_keys('d', '0001-01-01 00:00+00', '9999-12-31 00:00+00', '1 second');
 SELECT time_bucket_keys('d', '2025-01-02 00:00+00', '2025-01-01 00:00+00');
 SELECT time_bucket_keys(repeat('a', 100000), '2025-01-01 00:00+00', '2025-01-02 00:00+00', '1 second');
+SELECT time_bucket_keys('d', '1990-01-01 00:00+00', '294276-12-30 00:00+00', '1 hour');
+SELECT time_bucket_keys('d', '4714-11-24 00:00+00 BC', '294276-12-31 00:00+00', '1 second');
+SELECT time_bucket_keys('d', '1990-01-01 00:00+00', '200000-01-01 00:00+00', '57870370 days');
 SELECT time_bucket_keys('d', '-infinity', '2025-01-01 00:00+00');
 SELECT time_bucket_keys('d', '2025-01-01 00:00+00', 'infinity');
 SELECT time_bucket_keys('d', '2025-01-01 00:00+00', '2025-01-02 00:00+00', '1 month');
@@ -188,6 +204,11 @@ EXPLAIN (COSTS OFF) EXECUTE by_base('electronics');
 EXECUTE by_base('electronics');
 EXECUTE by_base(NULL);
 RESET plan_cache_mode;
+-- an expensive base is not evaluated for each key
+CREATE SEQUENCE calls;
+CREATE FUNCTION expensive(t text) RETURNS text STABLE LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('s.calls'); RETURN t; END $$;
+SELECT suffix_keys(expensive(base), 2) FROM bases WHERE base IS NOT NULL;
+SELECT last_value FROM calls;
 -- written out or not, the keys are the same
 SELECT suffix_keys(base, 2), suffix_keys(base, 101) = suffix_keys('electronics', 101) AS long, suffix_keys(base, NULL) FROM bases;
 SELECT suffix_keys(base, 0) FROM bases;

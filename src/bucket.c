@@ -18,10 +18,11 @@
 #include "common/pg_prng.h"
 #include "common/sha2.h"
 #include "fmgr.h"
-#include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/clauses.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -33,12 +34,16 @@
 #include <xxhash.h>
 
 #include "compat.h"
+#include "component.h"
 
 /* A reader names all buckets in one array. */
 #define MAX_BUCKETS			100000
 
 /* As many are written out in a plan, for a base that is not known yet. */
 #define MAX_ELEMENTS		100
+
+/* The longest bucket: the time to the second, YYYYMMDDHHMMSS. */
+#define MAX_BUCKET_LENGTH	14
 
 /* The longest digest. */
 #define MAX_DIGEST_LENGTH	PG_SHA256_DIGEST_LENGTH
@@ -58,33 +63,39 @@ check_buckets(int buckets)
 	return buckets;
 }
 
-/* What would not fit into an array is refused before it takes up memory. */
+/* What would not fit into an array of so many keys is refused before it takes up memory. */
 static void
 check_size(const text *base, int64 keys)
 {
-	/* A key has a header, at most 15 characters more than its base, and may be padded. */
-	if (((int64) VARSIZE_ANY_EXHDR(base) + VARHDRSZ + 15 + ALIGNOF_INT) * keys > (int64) MaxAllocSize)
+	/* A key has a header, a bucket after its base, and may be padded. */
+	if (((int64) VARSIZE_ANY_EXHDR(base) + VARHDRSZ + 1 + MAX_BUCKET_LENGTH + ALIGNOF_INT) * keys > (int64) MaxAllocSize)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg(INT64_FORMAT " keys of a base of %zu bytes are too large for an array",
-						keys, (size_t) VARSIZE_ANY_EXHDR(base)),
+				 errmsg("base of the key is too long: %zu bytes", (size_t) VARSIZE_ANY_EXHDR(base)),
 				 errdetail("A partition key has at most 2048 bytes.")));
+}
+
+/* base_bucket */
+static text *
+make_key(const text *base, const char *bucket, int bucket_len)
+{
+	int			base_len = VARSIZE_ANY_EXHDR(base);
+	text	   *key = palloc(VARHDRSZ + base_len + 1 + bucket_len);
+	char	   *p = VARDATA(key);
+
+	SET_VARSIZE(key, VARHDRSZ + base_len + 1 + bucket_len);
+	memcpy(p, VARDATA_ANY(base), base_len);
+	p[base_len] = '_';
+	memcpy(p + base_len + 1, bucket, bucket_len);
+	return key;
 }
 
 static text *
 suffixed(const text *base, int bucket)
 {
-	char		digits[12];
-	int			ndigits = pg_ltoa(bucket, digits);
-	int			base_len = VARSIZE_ANY_EXHDR(base);
-	text	   *key = palloc(VARHDRSZ + base_len + 1 + ndigits);
-	char	   *p = VARDATA(key);
+	char		digits[MAX_BUCKET_LENGTH + 1];
 
-	SET_VARSIZE(key, VARHDRSZ + base_len + 1 + ndigits);
-	memcpy(p, VARDATA_ANY(base), base_len);
-	p[base_len] = '_';
-	memcpy(p + base_len + 1, digits, ndigits);
-	return key;
+	return make_key(base, digits, pg_ltoa(bucket, digits));
 }
 
 static int
@@ -162,18 +173,18 @@ PG_FUNCTION_INFO_V1(hash_suffix);
 Datum
 hash_suffix(PG_FUNCTION_ARGS)
 {
+	text	   *base = PG_GETARG_TEXT_PP(0);
 	text	   *id = PG_GETARG_TEXT_PP(1);
 	int			buckets = check_buckets(PG_GETARG_INT32(2));
 	const Algorithm *algorithm = find_algorithm(PG_GETARG_TEXT_PP(3));
 	uint8		digest[MAX_DIGEST_LENGTH];
-	int			len = VARSIZE_ANY_EXHDR(id);
-	/* Strings are hashed in UTF-8, so that others get the same. */
-	char	   *utf8 = pg_server_to_any(VARDATA_ANY(id), len, PG_UTF8);
+	int			len;
+	Component	utf8;			/* so that others get the same */
 
-	if (utf8 != VARDATA_ANY(id))
-		len = strlen(utf8);
-	len = algorithm->digest(utf8, len, digest);
-	PG_RETURN_TEXT_P(suffixed(PG_GETARG_TEXT_PP(0), remainder_of_digest(digest, len, buckets)));
+	check_size(base, 1);
+	ComponentSetString(&utf8, VARDATA_ANY(id), VARSIZE_ANY_EXHDR(id));
+	len = algorithm->digest(utf8.data, utf8.len, digest);
+	PG_RETURN_TEXT_P(suffixed(base, remainder_of_digest(digest, len, buckets)));
 }
 
 /* random_suffix(base text, buckets int) returns text */
@@ -181,10 +192,11 @@ PG_FUNCTION_INFO_V1(random_suffix);
 Datum
 random_suffix(PG_FUNCTION_ARGS)
 {
+	text	   *base = PG_GETARG_TEXT_PP(0);
 	int			buckets = check_buckets(PG_GETARG_INT32(1));
 
-	PG_RETURN_TEXT_P(suffixed(PG_GETARG_TEXT_PP(0),
-							  pg_prng_uint64_range(&pg_global_prng_state, 0, buckets - 1)));
+	check_size(base, 1);
+	PG_RETURN_TEXT_P(suffixed(base, pg_prng_uint64_range(&pg_global_prng_state, 0, buckets - 1)));
 }
 
 /*
@@ -210,6 +222,7 @@ suffix_keys(PG_FUNCTION_ARGS)
 	nulls = palloc(sizeof(bool) * buckets);
 	for (int i = 0; i < buckets; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		nulls[i] = base == NULL;
 		if (base != NULL)
 			keys[i] = PointerGetDatum(suffixed(base, i));
@@ -225,6 +238,18 @@ suffixed_expression(Node *base, int i, Oid collation)
 
 	return (Expr *) makeFuncExpr(F_TEXTCAT, TEXTOID, list_make2(copyObject(base), suffix),
 								 collation, collation, COERCE_EXPLICIT_CALL);
+}
+
+/* Whether an expression may be evaluated several times, by the measure that PostgreSQL inlines functions by. */
+static bool
+can_repeat(PlannerInfo *root, Node *expression)
+{
+	QualCost	cost;
+
+	if (contain_volatile_functions(expression) || contain_subplans(expression))
+		return false;
+	cost_qual_eval_node(&cost, expression, root);
+	return cost.startup + cost.per_tuple <= 10 * cpu_operator_cost;
 }
 
 /*
@@ -247,7 +272,7 @@ suffix_keys_support(PG_FUNCTION_ARGS)
 	buckets = lsecond(request->fcall->args);
 	if (!IsA(buckets, Const) || buckets->constisnull ||
 		DatumGetInt32(buckets->constvalue) < 1 || DatumGetInt32(buckets->constvalue) > MAX_ELEMENTS ||
-		contain_volatile_functions(base) || contain_subplans(base))
+		!can_repeat(request->root, base))
 		PG_RETURN_POINTER(NULL);
 
 	array = makeNode(ArrayExpr);
@@ -292,18 +317,26 @@ get_width(const Interval *interval)
 	return width;
 }
 
-/* The beginning of the bucket that holds a moment. */
+/* The beginning of the bucket that holds a moment; in a year of four digits. */
 static TimestampTz
 bucket_start(TimestampTz at, int64 width)
 {
 	int64		since;
+	TimestampTz start;
+	struct pg_tm tm;
+	fsec_t		fsec;
 
 	if (TIMESTAMP_NOT_FINITE(at))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("an infinite timestamp is in no time bucket")));
 	since = (at - ORIGIN) % width;
-	return at - (since < 0 ? since + width : since);
+	start = at - (since < 0 ? since + width : since);
+	if (timestamp2tm(start, NULL, &tm, &fsec, NULL, NULL) != 0 || tm.tm_year < 1 || tm.tm_year > MAX_YEAR)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("time bucket is not within the years 1 to %d", MAX_YEAR)));
+	return start;
 }
 
 static text *
@@ -311,22 +344,13 @@ bucket_key(const text *base, TimestampTz start, int64 width)
 {
 	struct pg_tm tm;
 	fsec_t		fsec;
-	StringInfoData key;
+	char		bucket[64];
+	int			len = width % USECS_PER_DAY == 0 ? 8 : width % USECS_PER_HOUR == 0 ? 10 : width % USECS_PER_MINUTE == 0 ? 12 : 14;
 
-	if (timestamp2tm(start, NULL, &tm, &fsec, NULL, NULL) != 0 || tm.tm_year < 1 || tm.tm_year > MAX_YEAR)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("time bucket is not within the years 1 to %d", MAX_YEAR)));
-	initStringInfo(&key);
-	appendBinaryStringInfo(&key, VARDATA_ANY(base), VARSIZE_ANY_EXHDR(base));
-	appendStringInfo(&key, "_%04d%02d%02d", tm.tm_year, tm.tm_mon, tm.tm_mday);
-	if (width % USECS_PER_DAY != 0)
-		appendStringInfo(&key, "%02d", tm.tm_hour);
-	if (width % USECS_PER_HOUR != 0)
-		appendStringInfo(&key, "%02d", tm.tm_min);
-	if (width % USECS_PER_MINUTE != 0)
-		appendStringInfo(&key, "%02d", tm.tm_sec);
-	return cstring_to_text_with_len(key.data, key.len);
+	(void) timestamp2tm(start, NULL, &tm, &fsec, NULL, NULL);
+	snprintf(bucket, sizeof(bucket), "%04d%02d%02d%02d%02d%02d",
+			 tm.tm_year, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
+	return make_key(base, bucket, len);
 }
 
 /* time_bucket_key(base text, at timestamptz, width interval) returns text */
@@ -334,9 +358,11 @@ PG_FUNCTION_INFO_V1(time_bucket_key);
 Datum
 time_bucket_key(PG_FUNCTION_ARGS)
 {
+	text	   *base = PG_GETARG_TEXT_PP(0);
 	int64		width = get_width(PG_GETARG_INTERVAL_P(2));
 
-	PG_RETURN_TEXT_P(bucket_key(PG_GETARG_TEXT_PP(0), bucket_start(PG_GETARG_TIMESTAMPTZ(1), width), width));
+	check_size(base, 1);
+	PG_RETURN_TEXT_P(bucket_key(base, bucket_start(PG_GETARG_TIMESTAMPTZ(1), width), width));
 }
 
 /* time_bucket_keys(base text, from timestamptz, to timestamptz, width interval) returns text[] */
@@ -365,6 +391,9 @@ time_bucket_keys(PG_FUNCTION_ARGS)
 	check_size(base, buckets);
 	keys = palloc(sizeof(Datum) * buckets);
 	for (int64 i = 0; i < buckets; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		keys[i] = PointerGetDatum(bucket_key(base, first + i * width, width));
+	}
 	PG_RETURN_ARRAYTYPE_P(construct_array_builtin(keys, buckets, TEXTOID));
 }

@@ -6,14 +6,16 @@
  *   family_max(family).
  * - "family @> puid" becomes "puid <@ family", so that it is enough to know
  *   that one.
- * - A constant family's share of the rows is looked up in the histogram, where
+ * - A constant family's share of the rows is looked up in the statistics, where
  *   a large family has many entries.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "nodes/makefuncs.h"
@@ -90,19 +92,18 @@ family_range(SupportRequestIndexCondition *request, Node *puid, Node *family)
 	return lappend(range, make_operator(lt, copyObject(puid), max));
 }
 
+/*
+ * For the operator only: there PostgreSQL makes sure that the family does not
+ * change from row to row.  For a call of the function it does not.
+ */
 static List *
 index_condition(SupportRequestIndexCondition *request)
 {
 	List	   *args;
 
-	if (is_opclause(request->node))
-		args = ((OpExpr *) request->node)->args;
-	else if (is_funcclause(request->node))
-		args = ((FuncExpr *) request->node)->args;
-	else
+	if (!is_opclause(request->node) || request->indexarg != 0)
 		return NIL;
-	if (request->indexarg != 0)
-		return NIL;
+	args = ((OpExpr *) request->node)->args;
 	request->lossy = false;
 	return family_range(request, linitial(args), lsecond(args));
 }
@@ -136,9 +137,9 @@ puid_family_contains_support(PG_FUNCTION_ARGS)
 									lsecond(args), linitial(args)));
 }
 
-/* The share of a histogram's entries that are in a constant family, or -1. */
+/* The share of rows in a constant family, by those of its PUIDs in the statistics; -1 if it isn't known. */
 static double
-histogram_share(PlannerInfo *root, Oid operator, List *args, int varRelid)
+known_share(PlannerInfo *root, Oid operator, List *args, int varRelid)
 {
 	VariableStatData puid;
 	Node	   *family;
@@ -149,12 +150,20 @@ histogram_share(PlannerInfo *root, Oid operator, List *args, int varRelid)
 		return -1;
 	if (IsA(family, Const) && !((Const *) family)->constisnull)
 	{
+		Datum		value = ((Const *) family)->constvalue;
 		FmgrInfo	in_family;
 		int			entries;
+		double		common;
+		double		nulls = 0;
+		double		histogram;
 
 		fmgr_info(get_opcode(operator), &in_family);
-		share = histogram_selectivity(&puid, &in_family, InvalidOid, ((Const *) family)->constvalue,
-									  puid_on_left, 10, 1, &entries);
+		share = mcv_selectivity(&puid, &in_family, InvalidOid, value, puid_on_left, &common);
+		histogram = histogram_selectivity(&puid, &in_family, InvalidOid, value, puid_on_left, 10, 1, &entries);
+		if (HeapTupleIsValid(puid.statsTuple))
+			nulls = ((Form_pg_statistic) GETSTRUCT(puid.statsTuple))->stanullfrac;
+		if (histogram > 0)
+			share += histogram * (1 - nulls - common);
 	}
 	ReleaseVariableStats(puid);
 	return share;
@@ -166,10 +175,10 @@ Datum
 puid_family_sel(PG_FUNCTION_ARGS)
 {
 	double		one = DatumGetFloat8(eqsel(fcinfo));
-	double		share = histogram_share((PlannerInfo *) PG_GETARG_POINTER(0), PG_GETARG_OID(1),
-										(List *) PG_GETARG_POINTER(2), PG_GETARG_INT32(3));
+	double		share = known_share((PlannerInfo *) PG_GETARG_POINTER(0), PG_GETARG_OID(1),
+									(List *) PG_GETARG_POINTER(2), PG_GETARG_INT32(3));
 
-	PG_RETURN_FLOAT8(Max(one, share));
+	PG_RETURN_FLOAT8(Min(Max(one, share), 1));
 }
 
 /*

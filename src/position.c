@@ -101,6 +101,11 @@ set_text(Component *c, FunctionCallInfo fcinfo)
 	SUPPORT_FUNCTION(type##_cosmos, position_cosmos, set_component, PG_RETURN_INT32((int32) hash)) \
 	SUPPORT_FUNCTION(type##_cosmos_extended, position_cosmos, set_component, PG_RETURN_INT64((int64) hash))
 
+/* The two of them that partitioning uses.  (Bool is a macro, so the names are put together here again.) */
+#define EXTENDED_FUNCTIONS(type, set_component) \
+	SUPPORT_FUNCTION(type##_xxhash_extended, position_xxhash, set_component, PG_RETURN_INT64((int64) hash)) \
+	SUPPORT_FUNCTION(type##_cosmos_extended, position_cosmos, set_component, PG_RETURN_INT64((int64) hash))
+
 #define SUPPORT_FUNCTION(name, position, set_component, return_hash) \
 	PG_FUNCTION_INFO_V1(name); \
 	Datum \
@@ -117,8 +122,6 @@ set_text(Component *c, FunctionCallInfo fcinfo)
 SUPPORT_FUNCTIONS(text, set_text(&c, fcinfo))
 SUPPORT_FUNCTIONS(name, ComponentSetString(&c, NameStr(*PG_GETARG_NAME(0)), strlen(NameStr(*PG_GETARG_NAME(0)))))
 SUPPORT_FUNCTIONS(uuid, ComponentSetUuid(&c, PG_GETARG_DATUM(0)))
-SUPPORT_FUNCTIONS(puid, ComponentSetPuid(&c, PG_GETARG_DATUM(0)))
-SUPPORT_FUNCTIONS(puid_family, ComponentSetPuidFamily(&c, PG_GETARG_DATUM(0)))
 SUPPORT_FUNCTIONS(int2, ComponentSetNumber(&c, PG_GETARG_INT16(0)))
 SUPPORT_FUNCTIONS(int4, ComponentSetNumber(&c, PG_GETARG_INT32(0)))
 SUPPORT_FUNCTIONS(int8, ComponentSetNumber(&c, (double) PG_GETARG_INT64(0)))
@@ -129,6 +132,10 @@ SUPPORT_FUNCTIONS(bool, ComponentSetBool(&c, PG_GETARG_BOOL(0)))
 SUPPORT_FUNCTIONS(date, ComponentSetDate(&c, PG_GETARG_DATUM(0)))
 SUPPORT_FUNCTIONS(timestamp, ComponentSetTimestamp(&c, PG_GETARG_DATUM(0)))
 SUPPORT_FUNCTIONS(timestamptz, ComponentSetTimestamptz(&c, PG_GETARG_DATUM(0)))
+
+/* Those of PUIDs serve partitioning only; see the install script. */
+EXTENDED_FUNCTIONS(puid, ComponentSetPuid(&c, PG_GETARG_DATUM(0)))
+EXTENDED_FUNCTIONS(puid_family, ComponentSetPuidFamily(&c, PG_GETARG_DATUM(0)))
 
 /* JSON that is no scalar counts as undefined, as Cosmos's query planner takes it. */
 SUPPORT_FUNCTIONS(jsonb, (void) ComponentSetJsonb(&c, PG_GETARG_JSONB_P(0)))

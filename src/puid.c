@@ -29,6 +29,11 @@
 /* The formats: a digit for each x. */
 static const char puid_format[] = "xxxxxxxx_xxxx_xxxx_xxxx_xxxxxxxxxxxx";
 static const char family_format[] = "xxxxx";
+static const char *const uuid_formats[] = {
+	"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx",
+	"{xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx}",
+	"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+};
 
 static const char hex_digits[] = "0123456789abcdef";
 
@@ -105,20 +110,16 @@ read_digits(const char *text, const char *format, uint8 *digits)
 	return text[i] == '\0' ? -1 : i;
 }
 
-/* Whether a text would do as the text of a uuid. */
+/* Whether a text is that of a uuid, in one of its usual forms. */
 static bool
 is_uuid_text(const char *text)
 {
-	int			ndigits = 0;
+	uint8		digits[2 * UUID_LEN];
 
-	for (; *text != '\0'; text++)
-	{
-		if (hex_value(*text) >= 0)
-			ndigits++;
-		else if (strchr("-{}", *text) == NULL)
-			return false;
-	}
-	return ndigits == 2 * UUID_LEN;
+	for (int i = 0; i < (int) lengthof(uuid_formats); i++)
+		if (read_digits(text, uuid_formats[i], digits) < 0)
+			return true;
+	return false;
 }
 
 /* What is wrong with a text at an offset, as an error detail. */
@@ -386,6 +387,21 @@ Datum
 puid_family_contains(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(PuidFamily(PG_GETARG_PUID(1)) == PG_GETARG_UINT32(0));
+}
+
+/* The hash of a PUID that goes with being in a family: that of the family itself. */
+PG_FUNCTION_INFO_V1(puid_hash_family);
+Datum
+puid_hash_family(PG_FUNCTION_ARGS)
+{
+	return DirectFunctionCall1(hashint4, UInt32GetDatum(PuidFamily(PG_GETARG_PUID(0))));
+}
+
+PG_FUNCTION_INFO_V1(puid_same_family);
+Datum
+puid_same_family(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(PuidFamily(PG_GETARG_PUID(0)) == PuidFamily(PG_GETARG_PUID(1)));
 }
 
 /* State and final value of min and max. */

@@ -2,9 +2,9 @@
  * synthetic.c
  *		Synthetic keys: several values as one text.
  *
- * All of it is immutable, so a part's text depends on no setting, and parts
- * that are equal have the same text: numbers are plain decimals without
- * trailing zeros, dates and times ISO 8601 in UTC.
+ * All of it is immutable, so a part's text depends on no setting, and parts of
+ * one type that are equal have the same text: numbers are plain decimals
+ * without trailing zeros, dates and times ISO 8601 in UTC.
  */
 #include "postgres.h"
 
@@ -16,6 +16,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
@@ -208,6 +209,15 @@ find(const char *string, const char *wanted)
 												 CStringGetTextDatum(wanted)));
 }
 
+/* The beginning of a text, for a message. */
+static char *
+clipped(const char *string)
+{
+	int			len = pg_mbcliplen(string, strlen(string), 100);
+
+	return psprintf("%s%s", pnstrdup(string, len), string[len] == '\0' ? "" : "...");
+}
+
 /*
  * Refuse a part that would be split elsewhere: one that holds the separator, or
  * that ends in such a way that a separator begins before the real one ("a-"
@@ -224,8 +234,8 @@ check_separable(const Joining *joining, int start, int n, bool last)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("part %d of the synthetic key cannot be told from the separator \"%s\"", n, joining->separator),
-			 errdetail("The part is \"%s\".", part),
+			 errmsg("part %d of the synthetic key cannot be told from the separator \"%s\"", n, clipped(joining->separator)),
+			 errdetail("The part is \"%s\".", clipped(part)),
 			 errhint("Use a separator that is in no part and that no part ends like.")));
 }
 
@@ -235,6 +245,7 @@ join_part(Joining *joining, Oid type, Datum value, bool isnull, int n, bool last
 	StringInfo	key = &joining->key;
 	int			start;
 
+	CHECK_FOR_INTERRUPTS();
 	if (isnull)
 		null_part(n, "null");
 	start = key->len;
@@ -273,7 +284,15 @@ part_types(FunctionCallInfo fcinfo)
 	types = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, offsetof(PartTypes, types) + sizeof(Oid) * PG_NARGS());
 	types->nargs = get_fn_expr_variadic(fcinfo->flinfo) ? -1 : PG_NARGS();
 	for (int i = 0; i < PG_NARGS(); i++)
-		types->types[i] = getBaseType(get_fn_expr_argtype(fcinfo->flinfo, i));
+	{
+		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, i);
+
+		if (!OidIsValid(type))
+			ereport(ERROR,
+					(errcode(ERRCODE_INDETERMINATE_DATATYPE),
+					 errmsg("could not determine the data type of argument %d", i + 1)));
+		types->types[i] = getBaseType(type);
+	}
 	return fcinfo->flinfo->fn_extra = types;
 }
 

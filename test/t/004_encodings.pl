@@ -44,6 +44,9 @@ foreach my $encoding (sort keys %characters)
 	is($node->safe_psql($database, qq{SELECT count(*) FROM t, partitionkey.partition_of('t', jsonb_build_array(k, j)) p WHERE p = t.tableoid}), '100',
 		"$encoding: and named by partition_of");
 }
+# Bytes that are no UTF-8 are taken as they are where nobody knows what they mean. By python3:
+# int(hashlib.md5(b'\xe9').hexdigest(), 16) % 100000
+is($node->safe_psql('sql_ascii', q{SELECT partitionkey.hash_suffix('b', E'\351', 100000)}), 'b_2791', 'bytes of SQL_ASCII have a digest');
 foreach my $encoding ('LATIN1', 'WIN1252', 'SQL_ASCII')
 {
 	is($position{$encoding}, $position{UTF8}, "$encoding: same positions as UTF8");
