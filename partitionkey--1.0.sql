@@ -1012,6 +1012,11 @@ CREATE FUNCTION partition_of(container regclass, key jsonb) RETURNS SETOF regcla
 COMMENT ON FUNCTION partition_of(regclass, jsonb) IS
 	'the leaf partitions that can hold a key, or the keys with a prefix, written as a JSON array';
 
+CREATE FUNCTION partitions_in_range(container regclass, min_inclusive text[], max_exclusive text[]) RETURNS SETOF regclass
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION partitions_in_range(regclass, text[], text[]) IS
+	'the leaf partitions that have a part of a range of positions now, whatever partitions had it when it was noted';
+
 CREATE FUNCTION verify(container regclass)
 	RETURNS TABLE (partition regclass, items bigint, misplaced bigint)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
@@ -1051,3 +1056,84 @@ COMMENT ON COLUMN physical_partitions.max_exclusive IS
 COMMENT ON COLUMN physical_partitions.items IS 'number of rows, as the server''s statistics estimate it';
 COMMENT ON COLUMN physical_partitions.bytes IS 'size on disk, with indexes and TOAST';
 GRANT SELECT ON physical_partitions TO PUBLIC;
+
+----------------------------------------------------------------------------
+-- Elasticity
+----------------------------------------------------------------------------
+
+-- Changes of the tree that are under way; written by the procedures below only.
+CREATE TABLE operation (
+	id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	kind text NOT NULL,
+	container regclass NOT NULL,
+	partitions regclass[] NOT NULL,
+	replaced oid[] NOT NULL,
+	made oid[] NOT NULL,
+	phase text NOT NULL,
+	swapped boolean NOT NULL DEFAULT false,
+	rows_copied bigint NOT NULL DEFAULT 0,
+	rows_estimated bigint NOT NULL,
+	started timestamptz NOT NULL DEFAULT clock_timestamp(),
+	pid int NOT NULL,
+	error text
+);
+COMMENT ON TABLE operation IS 'changes of containers'' trees that are under way, or that ended half-way';
+
+CREATE VIEW operations AS
+	SELECT o.kind, o.container, o.partitions, o.phase, o.rows_copied, o.rows_estimated, o.started,
+		   EXISTS (SELECT FROM pg_catalog.pg_locks l
+				   WHERE l.locktype = 'object' AND l.classid = 'operation'::regclass AND l.objid = (o.id & 4294967295)::oid
+				   AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
+				   AND l.granted) AS running,
+		   o.pid, o.error
+	FROM operation o LEFT JOIN pg_catalog.pg_class c ON c.oid = o.container
+	WHERE pg_catalog.pg_has_role(c.relowner, 'USAGE') OR c.oid IS NULL;
+COMMENT ON VIEW operations IS 'changes of the trees of your containers that are under way, or that ended half-way';
+COMMENT ON COLUMN operations.kind IS 'split, merge or isolate';
+COMMENT ON COLUMN operations.container IS 'the container';
+COMMENT ON COLUMN operations.partitions IS 'the partitions that are replaced';
+COMMENT ON COLUMN operations.phase IS 'preparing, starting, copying, analyzing, waiting, swapping or dropping';
+COMMENT ON COLUMN operations.rows_copied IS 'rows copied up to now';
+COMMENT ON COLUMN operations.rows_estimated IS 'rows to copy, as the server''s statistics estimate it';
+COMMENT ON COLUMN operations.started IS 'when it began';
+COMMENT ON COLUMN operations.running IS 'whether a session works on it; if not, cleanup() removes what it left';
+COMMENT ON COLUMN operations.pid IS 'the server process that works on it, or did';
+COMMENT ON COLUMN operations.error IS 'why it failed';
+GRANT SELECT ON operations TO PUBLIC;
+
+CREATE FUNCTION dual_write() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON FUNCTION dual_write() IS
+	'repeats changes of a leaf partition in the tables that will take its place';
+
+CREATE PROCEDURE split_partition(partition regclass, path text DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE split_partition(regclass, text) IS
+	'divides a leaf partition while it is in use: halves its range, or divides it by the next partition key path';
+
+CREATE PROCEDURE merge_partitions(a regclass, b regclass)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE merge_partitions(regclass, regclass) IS
+	'makes the two halves of a range one leaf partition, while they are in use';
+
+CREATE PROCEDURE isolate_key(container regclass, key jsonb)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE isolate_key(regclass, jsonb) IS
+	'gives a key, or all keys with a prefix, partitions of their own, while they are in use';
+
+CREATE FUNCTION large_keys(container regclass,
+	OUT key jsonb, OUT bytes bigint, OUT share float8, OUT relieved_by text)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT;
+COMMENT ON FUNCTION large_keys(regclass) IS
+	'keys, and prefixes that have not used their next level yet, above 80 % of partitionkey.logical_partition_limit';
+
+CREATE PROCEDURE maintain(container regclass DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE maintain(regclass) IS
+	'divides partitions above partitionkey.physical_partition_limit, merges small ones, and cleans up; for one container or all of yours';
+
+CREATE PROCEDURE cleanup(container regclass DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE cleanup(regclass) IS
+	'removes what operations that ended half-way left behind';

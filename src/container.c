@@ -35,22 +35,10 @@
 #include "layout.h"
 #include "obstacle.h"
 #include "path.h"
+#include "privileges.h"
 #include "registry.h"
 #include "sql.h"
 #include "tree.h"
-
-static void
-check_owner(Oid relid)
-{
-	char	   *name = get_rel_name(relid);
-
-	if (name == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", relid)));
-	if (!OwnsRelation(relid, GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relid)), name);
-}
 
 /* Check again, once a table is locked: it may be gone or another's by now. */
 static void
@@ -60,7 +48,7 @@ check_owner_again(Oid relid, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("\"%s\" has been dropped meanwhile", name)));
-	check_owner(relid);
+	RequireOwner(relid);
 }
 
 /* A table's owner, who makes its partitions, needs to be able to. */
@@ -101,7 +89,7 @@ open_table(Oid relid)
 	Relation	rel;
 	char	   *name = get_rel_name(relid);
 
-	check_owner(relid);
+	RequireOwner(relid);
 	rel = try_relation_open(relid, AccessExclusiveLock);
 	check_owner_again(relid, name);
 	if (rel->rd_rel->relkind != RELKIND_RELATION && rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
@@ -412,7 +400,7 @@ check_droppable(Oid relid)
 {
 	int			nestlevel;
 
-	check_owner(relid);
+	RequireOwner(relid);
 	(void) ContainerLookup(relid, false);
 	if (get_rel_relispartition(relid))
 		ereport(ERROR,

@@ -32,6 +32,7 @@
 #include "utils/ruleutils.h"
 #include "utils/syscache.h"
 
+#include "belongings.h"
 #include "compat.h"
 #include "conversion.h"
 #include "privileges.h"
@@ -97,28 +98,31 @@ needs_guard(const Container *container, const Leaf *leaf)
 }
 
 void
+ConversionGuardLeaf(const Container *container, const Leaf *leaf)
+{
+	Oid			present = get_relation_constraint_oid(leaf->relid, GUARD_NAME, true);
+
+	/* One that came with a tree may be on other columns. */
+	if (OidIsValid(present) && strstr(pg_get_constraintdef_command(present), "partitionkey.valid_key(") == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("the name of constraint \"%s\" of partition \"%s\" is reserved for containers",
+						GUARD_NAME, get_rel_name(leaf->relid)),
+				 errhint("Rename the constraint.")));
+	if (OidIsValid(present))
+		SqlExecute("ALTER TABLE %s DROP CONSTRAINT %s", QualifiedName(leaf->relid), GUARD_NAME);
+	if (needs_guard(container, leaf))
+		SqlExecute("ALTER TABLE %s ADD CONSTRAINT %s CHECK (partitionkey.valid_key(%s)) NOT VALID",
+				   QualifiedName(leaf->relid), GUARD_NAME, ContainerColumnList(container));
+}
+
+void
 ConversionGuardLeaves(const Container *container)
 {
 	ListCell   *cell;
 
 	foreach(cell, ContainerLeaves(container, NULL, 0))
-	{
-		Leaf	   *leaf = lfirst(cell);
-		Oid			present = get_relation_constraint_oid(leaf->relid, GUARD_NAME, true);
-
-		/* One that came with a tree may be on other columns. */
-		if (OidIsValid(present) && strstr(pg_get_constraintdef_command(present), "partitionkey.valid_key(") == NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_DUPLICATE_OBJECT),
-					 errmsg("the name of constraint \"%s\" of partition \"%s\" is reserved for containers",
-							GUARD_NAME, get_rel_name(leaf->relid)),
-					 errhint("Rename the constraint.")));
-		if (OidIsValid(present))
-			SqlExecute("ALTER TABLE %s DROP CONSTRAINT %s", QualifiedName(leaf->relid), GUARD_NAME);
-		if (needs_guard(container, leaf))
-			SqlExecute("ALTER TABLE %s ADD CONSTRAINT %s CHECK (partitionkey.valid_key(%s)) NOT VALID",
-					   QualifiedName(leaf->relid), GUARD_NAME, ContainerColumnList(container));
-	}
+		ConversionGuardLeaf(container, lfirst(cell));
 }
 
 /* What a table has that is made anew once the new table has its name, in that order. */
@@ -129,129 +133,20 @@ typedef struct Belongings
 	List	   *rest;			/* what may refer to those */
 } Belongings;
 
-/* The commands that make some objects, as ruleutils writes them. */
-static List *
-definitions(List *oids, char *(*definition) (Oid))
-{
-	List	   *commands = NIL;
-	ListCell   *cell;
-
-	foreach(cell, oids)
-		commands = lappend(commands, definition(lfirst_oid(cell)));
-	return commands;
-}
-
-static List *
-constraint_commands(Oid relid, const char *condition)
-{
-	return definitions(SqlOids("SELECT oid FROM pg_constraint WHERE conrelid = %u AND conparentid = 0 AND %s"
-							   " ORDER BY contype <> 'p', oid", relid, condition),
-					   pg_get_constraintdef_command);
-}
-
-static List *
-index_commands(Oid relid)
-{
-	return definitions(SqlOids("SELECT indexrelid FROM pg_index i WHERE indrelid = %u AND NOT EXISTS"
-							   " (SELECT FROM pg_constraint WHERE conindid = i.indexrelid AND contype IN ('p', 'u', 'x')) ORDER BY 1", relid),
-					   pg_get_indexdef_string);
-}
-
-static List *
-index_option_commands(Oid relid)
-{
-	return SqlStrings("SELECT format('ALTER INDEX %%I.%%I ALTER COLUMN %%s SET STATISTICS %%s', n.nspname, c.relname, a.attnum, a.attstattarget)"
-					  " FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
-					  " JOIN pg_attribute a ON a.attrelid = c.oid WHERE i.indrelid = %u AND a.attstattarget >= 0", relid);
-}
-
-static List *
-statistics_commands(Oid relid)
-{
-	List	   *commands = SqlStrings("SELECT pg_get_statisticsobjdef(oid) FROM pg_statistic_ext WHERE stxrelid = %u ORDER BY oid", relid);
-
-	return list_concat(commands,
-					   SqlStrings("SELECT format('ALTER STATISTICS %%I.%%I SET STATISTICS %%s', n.nspname, stxname, stxstattarget)"
-								  " FROM pg_statistic_ext JOIN pg_namespace n ON n.oid = stxnamespace WHERE stxrelid = %u AND stxstattarget >= 0", relid));
-}
-
-static List *
-trigger_commands(Oid relid, const char *table)
-{
-	List	   *commands = SqlStrings("SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = %u AND NOT tgisinternal ORDER BY oid", relid);
-
-	return list_concat(commands,
-					   SqlStrings("SELECT format('ALTER TABLE %%s %%s TRIGGER %%I', %s,"
-								  " CASE tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, tgname)"
-								  " FROM pg_trigger WHERE tgrelid = %u AND NOT tgisinternal AND tgenabled <> 'O'",
-								  quote_literal_cstr(table), relid));
-}
-
-static List *
-policy_commands(Oid relid, const char *table)
-{
-	List	   *commands = SqlStrings("SELECT format('CREATE POLICY %%I ON %%s AS %%s FOR %%s TO %%s', polname, %s,"
-									  " CASE WHEN polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,"
-									  " CASE polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE' ELSE 'ALL' END,"
-									  " (SELECT string_agg(CASE r WHEN 0 THEN 'public' ELSE quote_ident(pg_get_userbyid(r)) END, ', ') FROM unnest(polroles) r))"
-									  " || coalesce(' USING (' || pg_get_expr(polqual, polrelid) || ')', '')"
-									  " || coalesce(' WITH CHECK (' || pg_get_expr(polwithcheck, polrelid) || ')', '')"
-									  " FROM pg_policy WHERE polrelid = %u ORDER BY oid", quote_literal_cstr(table), relid);
-
-	return list_concat(commands,
-					   SqlStrings("SELECT format('ALTER TABLE %%s %%s ROW LEVEL SECURITY', %s, word) FROM pg_class,"
-								  " (VALUES ('ENABLE'), ('FORCE')) w(word)"
-								  " WHERE oid = %u AND CASE word WHEN 'ENABLE' THEN relrowsecurity ELSE relforcerowsecurity END",
-								  quote_literal_cstr(table), relid));
-}
-
-static List *
-comment_commands(Oid relid, const char *table)
-{
-	return SqlStrings("SELECT format(what || ' IS %%L', VARIADIC names || description) FROM pg_description d JOIN ("
-					  " SELECT 'pg_class'::regclass::oid AS classoid, %u::oid AS objoid, 0 AS objsubid, 'COMMENT ON TABLE %%s' AS what, ARRAY[%s::text] AS names"
-					  " UNION ALL SELECT 'pg_class'::regclass, attrelid, attnum, 'COMMENT ON COLUMN %%s.%%I', ARRAY[%s, attname::text]"
-					  "  FROM pg_attribute WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped"
-					  " UNION ALL SELECT 'pg_constraint'::regclass, oid, 0, 'COMMENT ON CONSTRAINT %%I ON %%s', ARRAY[conname::text, %s] FROM pg_constraint WHERE conrelid = %u"
-					  " UNION ALL SELECT 'pg_trigger'::regclass, oid, 0, 'COMMENT ON TRIGGER %%I ON %%s', ARRAY[tgname::text, %s] FROM pg_trigger WHERE tgrelid = %u"
-					  " UNION ALL SELECT 'pg_policy'::regclass, oid, 0, 'COMMENT ON POLICY %%I ON %%s', ARRAY[polname::text, %s] FROM pg_policy WHERE polrelid = %u"
-					  " UNION ALL SELECT 'pg_class'::regclass, indexrelid, 0, 'COMMENT ON INDEX %%s', ARRAY[indexrelid::regclass::text] FROM pg_index WHERE indrelid = %u"
-					  " UNION ALL SELECT 'pg_statistic_ext'::regclass, s.oid, 0, 'COMMENT ON STATISTICS %%I.%%I', ARRAY[n.nspname::text, stxname]"
-					  "  FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = stxnamespace WHERE stxrelid = %u"
-					  ") o USING (classoid, objoid, objsubid)",
-					  relid, quote_literal_cstr(table), quote_literal_cstr(table), relid,
-					  quote_literal_cstr(table), relid, quote_literal_cstr(table), relid,
-					  quote_literal_cstr(table), relid, relid, relid);
-}
-
 static void
 collect_belongings(Belongings *b, Oid relid, const char *table)
 {
 	b->sequences = SqlStrings("SELECT s.relname FROM pg_depend d JOIN pg_class s ON s.oid = d.objid"
 							  " WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = %u"
 							  " AND d.deptype = 'i' AND s.relkind = 'S' ORDER BY d.refobjsubid", relid);
-	b->constraints = constraint_commands(relid, "contype = 'c' AND NOT convalidated");
-	b->constraints = list_concat(b->constraints, constraint_commands(relid, "contype IN ('p', 'u', 'x')"));
-	b->constraints = list_concat(b->constraints, index_commands(relid));
-	b->rest = list_concat(index_option_commands(relid), statistics_commands(relid));
-	b->rest = list_concat(b->rest, constraint_commands(relid, "contype = 'f'"));
-	b->rest = list_concat(b->rest, trigger_commands(relid, table));
-	b->rest = list_concat(b->rest, policy_commands(relid, table));
-	b->rest = list_concat(b->rest, comment_commands(relid, table));
-}
-
-/* The clauses that leaves take over from the table: access method and storage parameters. */
-static char *
-leaf_clauses(Form_pg_class table)
-{
-	List	   *options = SqlStrings("SELECT ' WITH (' || string_agg(format('%%s%%I=%%L', prefix, option_name, option_value), ', ') || ')'"
-									 " FROM (SELECT '' AS prefix, reloptions FROM pg_class WHERE oid = %u"
-									 "  UNION ALL SELECT 'toast.', reloptions FROM pg_class WHERE oid = %u) c,"
-									 " pg_options_to_table(c.reloptions)",
-									 table->oid, table->reltoastrelid);
-
-	return psprintf("USING %s%s", quote_identifier(get_am_name(table->relam)),
-					options != NIL ? (char *) linitial(options) : "");
+	b->constraints = ConstraintCommands(relid, "contype = 'c' AND NOT convalidated");
+	b->constraints = list_concat(b->constraints, ConstraintCommands(relid, "contype IN ('p', 'u', 'x')"));
+	b->constraints = list_concat(b->constraints, IndexCommands(relid));
+	b->rest = list_concat(IndexOptionCommands(relid), StatisticsCommands(relid));
+	b->rest = list_concat(b->rest, ConstraintCommands(relid, "contype = 'f'"));
+	b->rest = list_concat(b->rest, TriggerCommands(relid, table));
+	b->rest = list_concat(b->rest, PolicyCommands(relid, table));
+	b->rest = list_concat(b->rest, CommentCommands(relid, table));
 }
 
 /* Make the new root without rows, under a name of its own, with the columns of the table. */
@@ -286,20 +181,6 @@ copy_rows(Form_pg_class table, Oid root, int nestlevel)
 	SqlExecute("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s",
 			   QualifiedName(root), columns, columns, QualifiedName(table->oid));
 	AtEOXact_GUC(false, nestlevel);
-}
-
-/* What is told column by column, while both tables exist; leaves don't inherit it. */
-static void
-carry_columns(Oid relid, Oid root)
-{
-	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ALTER COLUMN %%I SET STATISTICS %%s', %s, attname, attstattarget)"
-							 " FROM pg_attribute WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND attstattarget >= 0",
-							 quote_literal_cstr(QualifiedName(root)), relid));
-	/* The options that users set; newer servers keep one of their own here. */
-	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ALTER COLUMN %%I SET (%%s = %%s)', t.relid, attname, option_name, option_value)"
-							 " FROM pg_attribute, pg_options_to_table(attoptions), pg_partition_tree(%u) t"
-							 " WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND starts_with(option_name, 'n_distinct')",
-							 root, relid));
 }
 
 /* Sequences: a serial's moves to the new column, an identity's was made anew and goes on where it was. */
@@ -385,7 +266,7 @@ ConvertTable(Container *container, const Layout *layout)
 	char	   *name = NameStr(table->relname);
 	char	   *qualified = QualifiedName(relid);
 	int			nestlevel = SqlBegin();
-	char	   *clauses = leaf_clauses(table);
+	char	   *clauses = TableClauses(table);
 	char	   *identity_index = marked_index(relid, "indisreplident");
 	char	   *clustered_index = marked_index(relid, "indisclustered");
 	Belongings	belongings;
@@ -412,7 +293,7 @@ ConvertTable(Container *container, const Layout *layout)
 	copy_rows(table, root, nestlevel);
 	filled = SPI_processed > 0;
 	nestlevel = SqlBegin();
-	carry_columns(relid, root);
+	CarryColumnOptions(relid, root);
 	carry_sequences(relid, root);
 	PrivilegesCopy(relid, root);
 

@@ -7,12 +7,13 @@
 
 #include "layout.h"
 #include "registry.h"
+#include "tree.h"
 
 /* Make the key columns NOT NULL.  Needs SPI. */
 extern void ConversionRequireKey(const Container *container);
 
 /*
- * Give the leaves that need it the check on key values.  It is NOT
+ * Give the leaves, or one of them, that need it the check on key values.  It is NOT
  * VALID, so that the planner leaves it out of its search for constraints that
  * exclude a partition, which would cost time for each partition of each query
  * and never find anything; rows that are written are checked all the same.  It
@@ -21,6 +22,7 @@ extern void ConversionRequireKey(const Container *container);
  * Needs SPI.
  */
 extern void ConversionGuardLeaves(const Container *container);
+extern void ConversionGuardLeaf(const Container *container, const Leaf *leaf);
 
 /*
  * Make a partitioned table of the same name with everything the table had, move

@@ -160,34 +160,38 @@ label_of(int n, int partitions)
  * PostgreSQL turns "b = true" into "b", which it prunes by only for its own
  * operator families.  A check on what values of a boolean key a leaf can hold
  * lets constraint exclusion do it.  (With a parameter in place of the constant,
- * pruning works by itself.)  Gives the check as a table constraint, after the
- * ones for the levels above, or those alone if there is nothing to say.
+ * pruning works by itself.)
  */
-static char *
-boolean_checks(const Making *m, int level, int modulus, uint64 remainder, char *above)
+List *
+LayoutBooleanChecks(const Container *container, const PositionRange *ranges)
 {
-	const char *column = quote_identifier(m->container->columns[level]);
-	bool		holds[2];
+	List	   *checks = NIL;
 
-	if (getBaseType(ContainerColumnType(m->container, level)) != BOOLOID)
-		return above;
-	for (int value = 0; value <= 1; value++)
+	for (int level = 0; level < container->levels; level++)
 	{
-		Component	c;
+		const char *column = quote_identifier(container->columns[level]);
+		bool		holds[2];
 
-		ComponentSetBool(&c, value);
-		holds[value] = RowHash(Position(m->container->hash, &c)) % modulus == remainder;
+		if (getBaseType(ContainerColumnType(container, level)) != BOOLOID)
+			continue;
+		for (int value = 0; value <= 1; value++)
+		{
+			Component	c;
+
+			ComponentSetBool(&c, value);
+			holds[value] = PositionInRange(Position(container->hash, &c), ranges[level]);
+		}
+		if (holds[false] && holds[true])
+			continue;
+		checks = lappend(checks, psprintf("CONSTRAINT partitionkey_values_of_%d CHECK (%s%s%s)", level + 1,
+										  holds[true] ? "" : "NOT ", column,
+										  holds[false] || holds[true] ? "" : psprintf(" AND %s", column)));
 	}
-	if (holds[false] && holds[true])
-		return above;
-	return psprintf("%s%sCONSTRAINT partitionkey_values_of_%d CHECK (%s%s%s)",
-					above, *above ? ", " : "", level + 1,
-					holds[true] ? "" : "NOT ", column,
-					holds[false] || holds[true] ? "" : psprintf(" AND %s", column));
+	return checks;
 }
 
 static void
-make_node(const Making *m, const char *parent, const char *label, int level, char *checks)
+make_node(const Making *m, const char *parent, const char *label, int level, const PositionRange *ranges)
 {
 	int			partitions = m->layout->partitions[level];
 	bool		leaf = level + 1 == m->layout->levels;
@@ -198,14 +202,23 @@ make_node(const Making *m, const char *parent, const char *label, int level, cha
 		char	   *name = ChooseRelationName(m->name, NULL, child_label, m->namespace, false);
 		char	   *qualified = quote_qualified_identifier(get_namespace_name(m->namespace), name);
 		uint64		remainder = remainder_of(i, partitions);
-		char	   *child_checks = boolean_checks(m, level, partitions, remainder, checks);
+		PositionRange child_ranges[MAX_LEVELS];
+		StringInfoData checks;
+		ListCell   *cell;
 		Oid			relid;
 
 		CHECK_FOR_INTERRUPTS();
+		memcpy(child_ranges, ranges, sizeof(child_ranges));
+		child_ranges[level] = PositionRangeOfBound(partitions, remainder);
+		initStringInfo(&checks);
+		foreach(cell, LayoutBooleanChecks(m->container, child_ranges))
+			appendStringInfo(&checks, "%s%s", checks.len > 0 ? ", " : "(", (char *) lfirst(cell));
+		if (checks.len > 0)
+			appendStringInfoChar(&checks, ')');
 		if (leaf)
 			SqlExecute("CREATE %s TABLE %s PARTITION OF %s %s FOR VALUES WITH (MODULUS %d, REMAINDER %d) %s",
 					   m->persistence, qualified, parent,
-					   *child_checks ? psprintf("(%s)", child_checks) : "",
+					   checks.data,
 					   partitions, (int) remainder, m->clauses);
 		else
 			SqlExecute("CREATE TABLE %s PARTITION OF %s FOR VALUES WITH (MODULUS %d, REMAINDER %d) PARTITION BY HASH (%s %s)",
@@ -215,7 +228,7 @@ make_node(const Making *m, const char *parent, const char *label, int level, cha
 		relid = get_relname_relid(name, m->namespace);
 		PrivilegesReset(relid);
 		if (!leaf)
-			make_node(m, qualified, child_label, level + 1, child_checks);
+			make_node(m, qualified, child_label, level + 1, child_ranges);
 	}
 }
 
@@ -224,6 +237,7 @@ LayoutCreate(const Container *container, const char *name, const Layout *layout,
 			 const char *persistence, const char *clauses)
 {
 	Making		m = {container, layout, persistence, clauses, name, get_rel_namespace(container->relid)};
+	PositionRange ranges[MAX_LEVELS] = {0};
 
-	make_node(&m, QualifiedName(container->relid), "p", 0, "");
+	make_node(&m, QualifiedName(container->relid), "p", 0, ranges);
 }

@@ -6,6 +6,7 @@
 #define PARTITIONKEY_LAYOUT_H
 
 #include "registry.h"
+#include "tree.h"
 
 typedef struct Layout
 {
@@ -31,6 +32,12 @@ extern char *LayoutOperatorClass(const Container *container, int level);
 
 /* Its operator family. */
 extern Oid	LayoutOperatorFamily(const Container *container, int level);
+
+/*
+ * The checks on boolean key columns of a leaf with these ranges, as table
+ * constraints: "CONSTRAINT ... CHECK (...)" (char *).
+ */
+extern List *LayoutBooleanChecks(const Container *container, const PositionRange *ranges);
 
 /*
  * Make the partitions below the container's root, which has none, and name

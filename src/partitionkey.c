@@ -1,13 +1,53 @@
 /*
  * partitionkey.c
- *		Module start.
+ *		The module and its settings.
  *
- * Nothing has to be preloaded: the module is loaded when one of its functions
+ * Nothing needs to be preloaded: the library is loaded when one of its functions
  * is first called, which is also when a partitioned table that uses its
  * operator classes is first opened.
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "fmgr.h"
+#include "utils/guc.h"
+
+#include "compat.h"
+#include "settings.h"
 
 PG_MODULE_MAGIC;
+
+int			SettingLockTimeout = 100;
+int			SettingRetryPause = 500;
+int			SettingBatchRows = 2000;
+int			SettingPhysicalLimit = 50 * 1024;
+int			SettingLogicalLimit = 20 * 1024;
+
+extern PGDLLEXPORT void _PG_init(void);
+
+void
+_PG_init(void)
+{
+	DefineCustomIntVariable("partitionkey.lock_timeout",
+							"How long an operation waits for a lock while others wait behind it.",
+							"After that it steps back and tries again.",
+							&SettingLockTimeout, 100, 1, 60000, PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomIntVariable("partitionkey.retry_pause",
+							"How long an operation pauses before it tries again to get a lock.",
+							NULL,
+							&SettingRetryPause, 500, 1, 3600000, PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomIntVariable("partitionkey.batch_rows",
+							"How many rows an operation copies in one transaction, about.",
+							NULL,
+							&SettingBatchRows, 2000, 1, 1000000, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("partitionkey.physical_partition_limit",
+							"The size above which maintain divides a partition, with indexes and TOAST.",
+							"Halves of a range that together are below a quarter of it are merged.",
+							&SettingPhysicalLimit, 50 * 1024, 1, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomIntVariable("partitionkey.logical_partition_limit",
+							"The size of a logical partition that is reported.",
+							NULL,
+							&SettingLogicalLimit, 20 * 1024, 1, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, NULL, NULL);
+	MarkGUCPrefixReserved("partitionkey");
+}

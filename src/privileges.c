@@ -9,8 +9,10 @@
 #include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/indexing.h"
+#include "catalog/objectaddress.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
+#include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -18,6 +20,19 @@
 
 #include "compat.h"
 #include "privileges.h"
+
+void
+RequireOwner(Oid relid)
+{
+	char	   *name = get_rel_name(relid);
+
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	if (!OwnsRelation(relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relid)), name);
+}
 
 /* A list out of a catalog row, or NULL; its members are recorded as dependencies. */
 static Acl *

@@ -4,9 +4,13 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 #include "sql.h"
 
@@ -37,6 +41,35 @@ void
 SqlEnd(int nestlevel)
 {
 	AtEOXact_GUC(false, nestlevel);
+}
+
+Oid
+RelationOwner(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner = HeapTupleIsValid(tuple) ? ((Form_pg_class) GETSTRUCT(tuple))->relowner : InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return owner;
+}
+
+SqlActing
+SqlBeginAs(Oid owner)
+{
+	SqlActing	acting;
+
+	GetUserIdAndSecContext(&acting.user, &acting.security);
+	SetUserIdAndSecContext(owner, acting.security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION | SECURITY_NOFORCE_RLS);
+	acting.nestlevel = SqlBegin();
+	return acting;
+}
+
+void
+SqlEndAs(SqlActing acting)
+{
+	SqlEnd(acting.nestlevel);
+	SetUserIdAndSecContext(acting.user, acting.security);
 }
 
 static void execute(const char *format, va_list args) pg_attribute_printf(1, 0);

@@ -20,6 +20,23 @@
 extern int	SqlBegin(void);
 extern void SqlEnd(int nestlevel);
 
+/*
+ * The same, acting as a table's owner in a security-restricted operation, since
+ * code of his may run on the way.  Row security that is forced on owners hides no rows.  To be ended before the transaction is.
+ */
+typedef struct SqlActing
+{
+	Oid			user;
+	int			security;
+	int			nestlevel;
+} SqlActing;
+
+extern SqlActing SqlBeginAs(Oid owner);
+extern void SqlEndAs(SqlActing acting);
+
+/* The owner of a relation, or InvalidOid if there is no such relation. */
+extern Oid	RelationOwner(Oid relid);
+
 /* Run a utility command, or one whose rows are not wanted.  Needs SPI. */
 extern void SqlExecute(const char *format,...) pg_attribute_printf(1, 2);
 

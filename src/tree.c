@@ -19,6 +19,7 @@
 #include "miscadmin.h"
 #include "partitioning/partbounds.h"
 #include "partitioning/partdesc.h"
+#include "port/pg_bitutils.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -92,30 +93,34 @@ node_level(const Container *container, Relation node)
 	return ContainerLevel(container, get_attname(RelationGetRelid(node), key.attnum, false));
 }
 
+PositionRange
+PositionRangeOfBound(int modulus, uint64 remainder)
+{
+	PositionRange range = {ReverseBits(remainder), pg_leftmost_one_pos32(modulus)};
+
+	return range;
+}
+
 static void walk(Walk *w, Oid relid, Leaf path);
 
 /* Narrow the range of a leaf's path by one hash bound. */
 static void
 narrow(Leaf *path, int level, int modulus, int remainder)
 {
-	int			bits = 0;
+	PositionRange range;
 
 	if ((modulus & (modulus - 1)) != 0)
 	{
 		path->regular = false;
 		return;
 	}
-	while ((1 << bits) < modulus)
-		bits++;
+	range = PositionRangeOfBound(modulus, remainder);
 	path->levels = Max(path->levels, level + 1);
 	/* A bound that does not refine those above is no halving of a range. */
-	if (bits < path->ranges[level].bits || !PositionInRange(ReverseBits(remainder), path->ranges[level]))
+	if (range.bits < path->ranges[level].bits || !PositionInRange(range.min, path->ranges[level]))
 		path->regular = false;
 	else
-	{
-		path->ranges[level].bits = bits;
-		path->ranges[level].min = ReverseBits(remainder);
-	}
+		path->ranges[level] = range;
 }
 
 /* Go on with a node's partitions where its own key is not one of ours. */
@@ -256,6 +261,103 @@ partition_ranges(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/*
+ * Read a bound as partition_ranges writes it.  The end of the space is the
+ * position 0 with *end set.
+ */
+static uint64
+parse_bound(PositionHash hash, const char *text, bool *end)
+{
+	char		digits[17] = "0000000000000000";
+	size_t		len = strlen(text);
+	uint64		value;
+
+	*end = pg_strcasecmp(text, "FF") == 0;
+	if (*end || len == 0)
+		return 0;
+	if (strspn(text, "0123456789abcdefABCDEF") != len || len > (hash == HASH_COSMOS ? 32 : 16))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"%s\" is not a bound of the hash space", text),
+				 errhint("A bound has up to %d hexadecimal digits; the space begins at '' and ends at 'FF'.", hash == HASH_COSMOS ? 32 : 16)));
+	memcpy(digits, text, Min(len, 16));
+	value = strtoull(digits, NULL, 16);
+	if (hash == HASH_COSMOS)
+	{
+		/* The position is the first 64 bits of the 126 that an EPK has. */
+		strcpy(digits, "0000000000000000");
+		if (len > 16)
+			memcpy(digits, text + 16, len - 16);
+		value = value << 2 | strtoull(digits, NULL, 16) >> 62;
+	}
+	return value;
+}
+
+/* Whether a range has positions from min to below max. */
+static bool
+range_meets(PositionRange range, uint64 min, uint64 max, bool max_is_end)
+{
+	uint64		last = range.bits == 0 ? PG_UINT64_MAX : range.min | (PG_UINT64_MAX >> range.bits);
+
+	return last >= min && (max_is_end || range.min < max);
+}
+
+/*
+ * partitions_in_range(container regclass, min_inclusive text[], max_exclusive text[])
+ * returns setof regclass
+ *
+ * The leaves that have a part of a range now, whatever leaves had it when it
+ * was noted.  Levels that are not given are taken as a whole.
+ */
+PG_FUNCTION_INFO_V1(partitions_in_range);
+Datum
+partitions_in_range(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Container  *container = ContainerLookup(PG_GETARG_OID(0), false);
+	Datum	   *mins;
+	Datum	   *maxs;
+	int			nmins;
+	int			nmaxs;
+	uint64		min[MAX_LEVELS];
+	uint64		max[MAX_LEVELS];
+	bool		max_is_end[MAX_LEVELS];
+	ListCell   *cell;
+
+	deconstruct_array_builtin(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, &mins, NULL, &nmins);
+	deconstruct_array_builtin(PG_GETARG_ARRAYTYPE_P(2), TEXTOID, &maxs, NULL, &nmaxs);
+	if (nmins != nmaxs || nmins > container->levels)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a range has as many lower as upper bounds, at most %d here", container->levels)));
+	for (int i = 0; i < nmins; i++)
+	{
+		bool		min_is_end;
+
+		min[i] = parse_bound(container->hash, TextDatumGetCString(mins[i]), &min_is_end);
+		max[i] = parse_bound(container->hash, TextDatumGetCString(maxs[i]), &max_is_end[i]);
+		if (min_is_end || (!max_is_end[i] && min[i] >= max[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("range of level %d is empty", i + 1)));
+	}
+
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	foreach(cell, ContainerLeaves(container, NULL, 0))
+	{
+		Leaf	   *leaf = lfirst(cell);
+		Datum		value = ObjectIdGetDatum(leaf->relid);
+		bool		isnull = false;
+		bool		meets = true;
+
+		for (int i = 0; i < nmins; i++)
+			meets &= range_meets(leaf->ranges[i], min[i], max[i], max_is_end[i]);
+		if (meets)
+			tuplestore_putvalues(result->setResult, result->setDesc, &value, &isnull);
+	}
+	return (Datum) 0;
+}
+
 static void
 check_select(Oid relid)
 {
@@ -356,21 +458,13 @@ set_component(Component *c, const JsonbValue *value, int n, Oid relid, AttrNumbe
 	}
 }
 
-/* partition_of(container regclass, key jsonb) returns setof regclass */
-PG_FUNCTION_INFO_V1(partition_of);
-Datum
-partition_of(PG_FUNCTION_ARGS)
+int
+ContainerKeyPositions(const Container *container, Jsonb *json, uint64 *positions)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	Oid			relid = PG_GETARG_OID(0);
-	Container  *container;
+	Oid			relid = container->relid;
 	Key			key;
-	uint64		positions[MAX_LEVELS];
-	ListCell   *cell;
 
-	check_select(relid);
-	container = ContainerLookup(relid, false);
-	KeyFromJsonb(&key, PG_GETARG_JSONB_P(1));
+	KeyFromJsonb(&key, json);
 	if (key.levels > container->levels)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -391,9 +485,27 @@ partition_of(PG_FUNCTION_ARGS)
 		set_component(&component, &key.values[i], i, relid, attnum);
 		positions[i] = Position(container->hash, &component);
 	}
+	return key.levels;
+}
+
+/* partition_of(container regclass, key jsonb) returns setof regclass */
+PG_FUNCTION_INFO_V1(partition_of);
+Datum
+partition_of(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Oid			relid = PG_GETARG_OID(0);
+	Container  *container;
+	int			nlevels;
+	uint64		positions[MAX_LEVELS];
+	ListCell   *cell;
+
+	check_select(relid);
+	container = ContainerLookup(relid, false);
+	nlevels = ContainerKeyPositions(container, PG_GETARG_JSONB_P(1), positions);
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	foreach(cell, ContainerLeaves(container, positions, key.levels))
+	foreach(cell, ContainerLeaves(container, positions, nlevels))
 	{
 		Datum		value = ObjectIdGetDatum(((Leaf *) lfirst(cell))->relid);
 		bool		isnull = false;

@@ -51,6 +51,16 @@ extern bool NodeKeyOf(Oid relid, NodeKey *key);
  */
 extern List *ContainerLeaves(const Container *container, const uint64 *positions, int nlevels);
 
+/*
+ * Read a key, or a prefix, written as a JSON array, as the container's columns
+ * hold it.  Sets the position of each component and gives their number.
+ * Errors 22023, 42804, and those of the types' input.
+ */
+extern int	ContainerKeyPositions(const Container *container, Jsonb *json, uint64 *positions);
+
+/* The positions that a hash bound takes in; the modulus is a power of two. */
+extern PositionRange PositionRangeOfBound(int modulus, uint64 remainder);
+
 /* Whether a position lies in a range. */
 static inline bool
 PositionInRange(uint64 position, PositionRange range)

@@ -53,7 +53,8 @@ INSERT INTO bench.comparison (name, compared, figure, variant, against, minus, w
     ('suffix', 'time: xxhash / md5, 12 bytes, with the query', 'suffix', 'xxhash', 'md5', NULL, 'at most', 0.33),
     ('suffix', 'time: sha256 / md5, 12 bytes, net', 'suffix', 'sha256', 'md5', 'nothing', NULL, NULL),
     ('synthetic', 'time: synthetic_key / format, two texts, net', 'synthetic', 'synthetic_key', 'builtin', 'nothing', 'at most', 1.0),
-    ('synthetic', 'time: synthetic_key / format, two texts, with the query', 'synthetic', 'synthetic_key', 'builtin', NULL, 'at most', 1.0);
+    ('synthetic', 'time: synthetic_key / format, two texts, with the query', 'synthetic', 'synthetic_key', 'builtin', NULL, 'at most', 1.0),
+    ('split', 'rate: split / INSERT ... SELECT of the same rows', 'split', 'insert', 'split', NULL, 'at least', 0.6);
 
 CREATE VIEW bench.ratio AS
     SELECT c.place, m.round,
@@ -63,10 +64,10 @@ CREATE VIEW bench.ratio AS
     JOIN bench.measurement a ON a.figure = c.figure AND a.variant = c.against AND a.round = m.round
     LEFT JOIN bench.measurement s ON s.figure = c.figure AND s.variant = c.minus AND s.round = m.round;
 
-CREATE FUNCTION bench.quantity(figure text, value float8) RETURNS text
+CREATE FUNCTION bench.quantity(figure text, variant text, value float8) RETURNS text
 LANGUAGE sql AS $$
     SELECT CASE
-        WHEN figure ~ '^(point|prefix)' THEN round(value) || ' tps'
+        WHEN figure ~ '^(point|prefix)' OR variant ~ '^tps' THEN round(value) || ' tps'
         WHEN value < 1e-6 THEN round(value::numeric * 1e9, 1) || ' ns'
         WHEN value < 0.01 THEN round(value::numeric * 1e6, 1) || ' us'
         WHEN value < 1 THEN round(value::numeric * 1e3, 1) || ' ms'

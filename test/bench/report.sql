@@ -2,8 +2,8 @@
 
 SELECT E'| measured | variant | median | min | max | rounds |\n| --- | --- | --- | --- | --- | --- |';
 SELECT format('| %s | %s | %s | %s | %s | %s |', figure, variant,
-    bench.quantity(figure, percentile_cont(0.5) WITHIN GROUP (ORDER BY value)),
-    bench.quantity(figure, min(value)), bench.quantity(figure, max(value)), count(*))
+    bench.quantity(figure, variant, percentile_cont(0.5) WITHIN GROUP (ORDER BY value)),
+    bench.quantity(figure, variant, min(value)), bench.quantity(figure, variant, max(value)), count(*))
 FROM bench.measurement
 GROUP BY figure, variant
 ORDER BY figure, variant;

@@ -1,0 +1,142 @@
+/*
+ * belongings.c
+ *		What a table has, as the commands that give it to another.
+ */
+#include "postgres.h"
+
+#include "commands/defrem.h"
+#include "utils/builtins.h"
+#include "utils/ruleutils.h"
+
+#include "belongings.h"
+#include "compat.h"
+#include "sql.h"
+
+/* The commands that make some objects, as ruleutils writes them. */
+static List *
+definitions(List *oids, char *(*definition) (Oid))
+{
+	List	   *commands = NIL;
+	ListCell   *cell;
+
+	foreach(cell, oids)
+		commands = lappend(commands, definition(lfirst_oid(cell)));
+	return commands;
+}
+
+List *
+ConstraintCommands(Oid relid, const char *condition)
+{
+	return definitions(SqlOids("SELECT oid FROM pg_constraint WHERE conrelid = %u AND conparentid = 0 AND %s"
+							   " ORDER BY contype <> 'p', oid", relid, condition),
+					   pg_get_constraintdef_command);
+}
+
+List *
+IndexCommands(Oid relid)
+{
+	return definitions(SqlOids("SELECT indexrelid FROM pg_index i WHERE indrelid = %u AND NOT EXISTS"
+							   " (SELECT FROM pg_constraint WHERE conindid = i.indexrelid AND contype IN ('p', 'u', 'x')) ORDER BY 1", relid),
+					   pg_get_indexdef_string);
+}
+
+List *
+IndexOptionCommands(Oid relid)
+{
+	return SqlStrings("SELECT format('ALTER INDEX %%I.%%I ALTER COLUMN %%s SET STATISTICS %%s', n.nspname, c.relname, a.attnum, a.attstattarget)"
+					  " FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
+					  " JOIN pg_attribute a ON a.attrelid = c.oid WHERE i.indrelid = %u AND a.attstattarget >= 0", relid);
+}
+
+List *
+StatisticsCommands(Oid relid)
+{
+	List	   *commands = SqlStrings("SELECT pg_get_statisticsobjdef(oid) FROM pg_statistic_ext WHERE stxrelid = %u ORDER BY oid", relid);
+
+	return list_concat(commands,
+					   SqlStrings("SELECT format('ALTER STATISTICS %%I.%%I SET STATISTICS %%s', n.nspname, stxname, stxstattarget)"
+								  " FROM pg_statistic_ext JOIN pg_namespace n ON n.oid = stxnamespace WHERE stxrelid = %u AND stxstattarget >= 0", relid));
+}
+
+List *
+TriggerCommands(Oid relid, const char *table)
+{
+	char	   *from = psprintf(" ON %s ", QualifiedName(relid));
+	/* The definition names the table it is from. */
+	List	   *commands = SqlStrings("SELECT left(def, at - 1) || %s || substr(def, at + length(%s))"
+									  " FROM pg_trigger, pg_get_triggerdef(oid) def, position(%s in def) at"
+									  " WHERE tgrelid = %u AND NOT tgisinternal AND tgparentid = 0 ORDER BY oid",
+									  quote_literal_cstr(psprintf(" ON %s ", table)), quote_literal_cstr(from),
+									  quote_literal_cstr(from), relid);
+
+	return list_concat(commands,
+					   SqlStrings("SELECT format('ALTER TABLE %%s %%s TRIGGER %%I', %s,"
+								  " CASE tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, tgname)"
+								  " FROM pg_trigger WHERE tgrelid = %u AND NOT tgisinternal AND tgparentid = 0 AND tgenabled <> 'O'",
+								  quote_literal_cstr(table), relid));
+}
+
+List *
+PolicyCommands(Oid relid, const char *table)
+{
+	List	   *commands = SqlStrings("SELECT format('CREATE POLICY %%I ON %%s AS %%s FOR %%s TO %%s', polname, %s,"
+									  " CASE WHEN polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,"
+									  " CASE polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE' ELSE 'ALL' END,"
+									  " (SELECT string_agg(CASE r WHEN 0 THEN 'public' ELSE quote_ident(pg_get_userbyid(r)) END, ', ') FROM unnest(polroles) r))"
+									  " || coalesce(' USING (' || pg_get_expr(polqual, polrelid) || ')', '')"
+									  " || coalesce(' WITH CHECK (' || pg_get_expr(polwithcheck, polrelid) || ')', '')"
+									  " FROM pg_policy WHERE polrelid = %u ORDER BY oid", quote_literal_cstr(table), relid);
+
+	return list_concat(commands,
+					   SqlStrings("SELECT format('ALTER TABLE %%s %%s ROW LEVEL SECURITY', %s, word) FROM pg_class,"
+								  " (VALUES ('ENABLE'), ('FORCE')) w(word)"
+								  " WHERE oid = %u AND CASE word WHEN 'ENABLE' THEN relrowsecurity ELSE relforcerowsecurity END",
+								  quote_literal_cstr(table), relid));
+}
+
+List *
+CommentCommands(Oid relid, const char *table)
+{
+	return SqlStrings("SELECT format(what || ' IS %%L', VARIADIC names || description) FROM pg_description d JOIN ("
+					  " SELECT 'pg_class'::regclass::oid AS classoid, %u::oid AS objoid, 0 AS objsubid, 'COMMENT ON TABLE %%s' AS what, ARRAY[%s::text] AS names"
+					  " UNION ALL SELECT 'pg_class'::regclass, attrelid, attnum, 'COMMENT ON COLUMN %%s.%%I', ARRAY[%s, attname::text]"
+					  "  FROM pg_attribute WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped"
+					  " UNION ALL SELECT 'pg_constraint'::regclass, oid, 0, 'COMMENT ON CONSTRAINT %%I ON %%s', ARRAY[conname::text, %s] FROM pg_constraint WHERE conrelid = %u"
+					  " UNION ALL SELECT 'pg_trigger'::regclass, oid, 0, 'COMMENT ON TRIGGER %%I ON %%s', ARRAY[tgname::text, %s] FROM pg_trigger WHERE tgrelid = %u"
+					  " UNION ALL SELECT 'pg_policy'::regclass, oid, 0, 'COMMENT ON POLICY %%I ON %%s', ARRAY[polname::text, %s] FROM pg_policy WHERE polrelid = %u"
+					  " UNION ALL SELECT 'pg_class'::regclass, indexrelid, 0, 'COMMENT ON INDEX %%s', ARRAY[indexrelid::regclass::text] FROM pg_index WHERE indrelid = %u"
+					  " UNION ALL SELECT 'pg_statistic_ext'::regclass, s.oid, 0, 'COMMENT ON STATISTICS %%I.%%I', ARRAY[n.nspname::text, stxname]"
+					  "  FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = stxnamespace WHERE stxrelid = %u"
+					  ") o USING (classoid, objoid, objsubid)",
+					  relid, quote_literal_cstr(table), quote_literal_cstr(table), relid,
+					  quote_literal_cstr(table), relid, quote_literal_cstr(table), relid,
+					  quote_literal_cstr(table), relid, relid, relid);
+}
+
+/* The clauses that leaves take over from the table: access method and storage parameters. */
+char *
+TableClauses(Form_pg_class table)
+{
+	List	   *options = SqlStrings("SELECT ' WITH (' || string_agg(format('%%s%%I=%%L', prefix, option_name, option_value), ', ') || ')'"
+									 " FROM (SELECT '' AS prefix, reloptions FROM pg_class WHERE oid = %u"
+									 "  UNION ALL SELECT 'toast.', reloptions FROM pg_class WHERE oid = %u) c,"
+									 " pg_options_to_table(c.reloptions)",
+									 table->oid, table->reltoastrelid);
+
+	return psprintf("USING %s%s", quote_identifier(get_am_name(table->relam)),
+					options != NIL ? (char *) linitial(options) : "");
+}
+
+/* What is told column by column, while both tables exist; leaves don't inherit it. */
+void
+CarryColumnOptions(Oid relid, Oid root)
+{
+	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ALTER COLUMN %%I SET STATISTICS %%s', %s, attname, attstattarget)"
+							 " FROM pg_attribute WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND attstattarget >= 0",
+							 quote_literal_cstr(QualifiedName(root)), relid));
+	/* The options that users set; newer servers keep one of their own here. */
+	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ALTER COLUMN %%I SET (%%s = %%s)', t.relid, attname, option_name, option_value)"
+							 " FROM pg_attribute, pg_options_to_table(attoptions), (SELECT relid FROM pg_partition_tree(%u) UNION SELECT %u::regclass) t"
+							 " WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND starts_with(option_name, 'n_distinct')",
+							 root, root, relid));
+}

@@ -1,0 +1,34 @@
+/*
+ * belongings.h
+ *		What a table has, as the commands that give it to another.
+ *
+ * Lists are of SQL commands (char *), palloc'd.  All of it needs SPI.
+ */
+#ifndef PARTITIONKEY_BELONGINGS_H
+#define PARTITIONKEY_BELONGINGS_H
+
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "nodes/pg_list.h"
+
+/* Constraints of the table's own that meet a condition on pg_constraint; indexes that no constraint has. */
+extern List *ConstraintCommands(Oid relid, const char *condition);
+extern List *IndexCommands(Oid relid);
+
+/* Statistics targets of index columns; extended statistics. */
+extern List *IndexOptionCommands(Oid relid);
+extern List *StatisticsCommands(Oid relid);
+
+/* Triggers, policies with the row security flags, and comments, for a table of the given qualified name. */
+extern List *TriggerCommands(Oid relid, const char *table);
+extern List *PolicyCommands(Oid relid, const char *table);
+extern List *CommentCommands(Oid relid, const char *table);
+
+/* The clauses at the end of CREATE TABLE: access method and storage parameters. */
+extern char *TableClauses(Form_pg_class table);
+
+/* Give a table and its partitions another's statistics targets and options of columns. */
+extern void CarryColumnOptions(Oid relid, Oid to);
+
+#endif							/* PARTITIONKEY_BELONGINGS_H */

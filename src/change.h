@@ -1,0 +1,54 @@
+/*
+ * change.h
+ *		Exchanging leaves of a container while it is in use.
+ */
+#ifndef PARTITIONKEY_CHANGE_H
+#define PARTITIONKEY_CHANGE_H
+
+#include "registry.h"
+#include "tree.h"
+
+/* A leaf that is to be, with its bound at the node it will hang on. */
+typedef struct Piece
+{
+	int			modulus;
+	int			remainder;
+	Leaf		leaf;			/* its ranges; relid is set when it is made */
+} Piece;
+
+typedef struct Change
+{
+	const char *kind;			/* split, merge or isolate */
+	const Container *container;
+	Oid			parent;			/* the node that loses children, and gets others */
+	List	   *children;		/* OIDs of those that go: leaves, or one node with all below it */
+	int			modulus;		/* the bound that they have together at that node */
+	int			remainder;
+	bool		nested;			/* the pieces come under a node of their own, which gets that bound */
+	int			level;			/* the level that the pieces divide by */
+	List	   *pieces;			/* Piece * */
+} Change;
+
+/*
+ * Fill a change by a function that may fail, in such a way that the caller can
+ * catch the error and go on.
+ */
+extern void ChangeChoose(Change *change, Oid partition, void (*choose) (Change *change, Oid partition));
+
+/*
+ * Do it, in many transactions: the caller is a procedure called outside a
+ * transaction block, with SPI connected non-atomically, and has checked that
+ * the user owns the container.  The pieces take in exactly the positions of the
+ * children.  An error leaves the container as it was; what could not be removed
+ * then is left to ChangeCleanup.
+ */
+extern void ChangeRun(const Change *change);
+
+/*
+ * Remove what operations that ended half-way left behind, of one container or
+ * (InvalidOid) all that the user owns.  Gives how many could not be removed,
+ * since something of them is in use.
+ */
+extern int	ChangeCleanup(Oid container);
+
+#endif							/* PARTITIONKEY_CHANGE_H */

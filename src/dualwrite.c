@@ -1,0 +1,480 @@
+/*
+ * dualwrite.c
+ *		Writing the changes of a leaf to the tables that will take its place.
+ *
+ * While rows are copied, a trigger on the leaf repeats each change in the target:
+ * a row that is inserted or updated is put there, one that is deleted or gets
+ * another key is removed.  The copy locks each row FOR KEY SHARE before it
+ * inserts it, and leaves rows alone that are there already.  So for every row
+ * the target ends up with what the leaf has, in whatever order they come:
+ *
+ *	- A row deleted, or given another key, waits for a copy that holds its lock,
+ *	  and finds the row in the target then.
+ *	- A copy that meets a row being deleted waits, and finds it gone.
+ *	- A row updated otherwise may be copied in its old version, but the two
+ *	  inserts meet in the unique index: the later one waits for the other, and
+ *	  the update overwrites while the copy doesn't.
+ *
+ * Triggers of users may change the same row again, before or after this one: so
+ * a version that is not the last any more is left to the change that made the
+ * last one, and no key is removed that the leaf has.
+ *
+ * In a REPEATABLE READ transaction PostgreSQL fails when it meets a row newer
+ * than its snapshot.  There the trigger writes by a snapshot of its own, taken
+ * while no copy is under way.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_trigger.h"
+#include "commands/trigger.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "compat.h"
+#include "dualwrite.h"
+#include "operation.h"
+#include "sql.h"
+
+#define TRIGGER_NAME		"partitionkey_dual_write"
+
+/* Plans for a trigger, kept for the session. */
+typedef struct Plans
+{
+	Oid			trigger;		/* hash key */
+	Oid			leaf;
+	Oid			target;
+	bool		valid;
+	SPIPlanPtr	put;
+	SPIPlanPtr	remove;
+	int			ncolumns;		/* parameters of put */
+	AttrNumber *columns;
+	int			nkeys;			/* parameters of remove */
+	AttrNumber *keys;
+} Plans;
+
+static HTAB *plans_by_trigger = NULL;
+
+Oid
+DualWriteIndex(Oid leaf)
+{
+	Relation	rel = table_open(leaf, AccessShareLock);
+	Oid			found = PrimaryKeyIndex(rel);
+	ListCell   *cell;
+
+	foreach(cell, RelationGetIndexList(rel))
+	{
+		HeapTuple	tuple;
+		Form_pg_index index;
+		bool		usable;
+
+		if (OidIsValid(found))
+			break;
+		tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(lfirst_oid(cell)));
+		index = (Form_pg_index) GETSTRUCT(tuple);
+		usable = index->indisunique && index->indimmediate && index->indisvalid &&
+			heap_attisnull(tuple, Anum_pg_index_indpred, NULL) && heap_attisnull(tuple, Anum_pg_index_indexprs, NULL);
+		for (int i = 0; usable && i < index->indnkeyatts; i++)
+			usable = TupleDescAttr(RelationGetDescr(rel), index->indkey.values[i] - 1)->attnotnull;
+		if (usable)
+			found = lfirst_oid(cell);
+		ReleaseSysCache(tuple);
+	}
+	table_close(rel, NoLock);
+	return found;
+}
+
+List *
+DualWriteKeyColumns(Oid index)
+{
+	HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
+	Form_pg_index form = (Form_pg_index) GETSTRUCT(tuple);
+	List	   *names = NIL;
+
+	for (int i = 0; i < form->indnkeyatts; i++)
+		names = lappend(names, get_attname(form->indrelid, form->indkey.values[i], false));
+	ReleaseSysCache(tuple);
+	return names;
+}
+
+List *
+DualWriteColumns(Oid relid)
+{
+	Relation	rel = table_open(relid, AccessShareLock);
+	TupleDesc	desc = RelationGetDescr(rel);
+	List	   *names = NIL;
+
+	for (int i = 0; i < desc->natts; i++)
+		if (!TupleDescAttr(desc, i)->attisdropped && TupleDescAttr(desc, i)->attgenerated == '\0')
+			names = lappend(names, pstrdup(NameStr(TupleDescAttr(desc, i)->attname)));
+	table_close(rel, NoLock);
+	return names;
+}
+
+char *
+DualWriteList(List *names, const char *prefix)
+{
+	StringInfoData list;
+	ListCell   *cell;
+
+	initStringInfo(&list);
+	foreach(cell, names)
+		appendStringInfo(&list, "%s%s%s", cell == list_head(names) ? "" : ", ", prefix, quote_identifier(lfirst(cell)));
+	return list.data;
+}
+
+void
+DualWriteStart(Oid leaf, Oid target, int64 operation)
+{
+	/* A dump taken during an operation brings its trigger along. */
+	DualWriteStop(leaf);
+	SqlExecute("CREATE TRIGGER %s AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW"
+			   " EXECUTE FUNCTION partitionkey.dual_write(%u, " INT64_FORMAT ")",
+			   TRIGGER_NAME, QualifiedName(leaf), target, operation);
+	/* Changes that a subscription applies count as well. */
+	SqlExecute("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", QualifiedName(leaf), TRIGGER_NAME);
+}
+
+void
+DualWriteStop(Oid leaf)
+{
+	SqlActing	acting;
+
+	if (!OidIsValid(get_trigger_oid(leaf, TRIGGER_NAME, true)))
+		return;
+	/* Whoever owns it by now. */
+	acting = SqlBeginAs(RelationOwner(leaf));
+	SqlExecute("DROP TRIGGER %s ON %s", TRIGGER_NAME, QualifiedName(leaf));
+	SqlEndAs(acting);
+}
+
+static LOCKTAG
+copy_lock(int64 operation)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, TriggerRelationId, (uint32) operation, 1);
+	return tag;
+}
+
+void
+DualWriteLockCopy(int64 operation)
+{
+	LOCKTAG		tag = copy_lock(operation);
+
+	(void) LockAcquire(&tag, ExclusiveLock, false, false);
+}
+
+/* Plans are made anew if the definition of one of the tables changes. */
+static void
+forget_plans(Datum arg, Oid relid)
+{
+	HASH_SEQ_STATUS status;
+	Plans	   *plans;
+
+	(void) arg;
+	hash_seq_init(&status, plans_by_trigger);
+	while ((plans = hash_seq_search(&status)) != NULL)
+		if (!OidIsValid(relid) || relid == plans->leaf || relid == plans->target)
+			plans->valid = false;
+}
+
+/* They name the tables with their schema. */
+static void
+forget_all_plans(Datum arg, int cacheid, uint32 hashvalue)
+{
+	(void) cacheid;
+	(void) hashvalue;
+	forget_plans(arg, InvalidOid);
+}
+
+static Plans *
+find_plans(Oid trigger)
+{
+	bool		found;
+	Plans	   *plans;
+
+	if (plans_by_trigger == NULL)
+	{
+		HASHCTL		control = {.keysize = sizeof(Oid),.entrysize = sizeof(Plans)};
+
+		plans_by_trigger = hash_create("partitionkey dual write", 16, &control, HASH_ELEM | HASH_BLOBS);
+		CacheRegisterRelcacheCallback(forget_plans, (Datum) 0);
+		CacheRegisterSyscacheCallback(NAMESPACEOID, forget_all_plans, (Datum) 0);
+	}
+	plans = hash_search(plans_by_trigger, &trigger, HASH_ENTER, &found);
+	if (!found)
+	{
+		memset(plans, 0, sizeof(Plans));
+		plans->trigger = trigger;
+	}
+	return plans;
+}
+
+/* The attribute numbers and types of columns, kept for the session. */
+static AttrNumber *
+attribute_numbers(Oid relid, List *names, Oid *types)
+{
+	AttrNumber *numbers = MemoryContextAlloc(TopMemoryContext, sizeof(AttrNumber) * Max(list_length(names), 1));
+
+	for (int i = 0; i < list_length(names); i++)
+	{
+		numbers[i] = get_attnum(relid, list_nth(names, i));
+		types[i] = get_atttype(relid, numbers[i]);
+	}
+	return numbers;
+}
+
+static SPIPlanPtr
+keep_plan(const char *sql, int nargs, Oid *types)
+{
+	SPIPlanPtr	plan = SPI_prepare(sql, nargs, types);
+
+	if (plan == NULL)
+		elog(ERROR, "SPI_prepare failed: %s: %s", SPI_result_code_string(SPI_result), sql);
+	SPI_keepplan(plan);
+	return plan;
+}
+
+static char *
+put_statement(Oid target, List *columns, List *keys)
+{
+	StringInfoData sql;
+	bool		first = true;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE VALUES (", QualifiedName(target), DualWriteList(columns, ""));
+	for (int i = 0; i < list_length(columns); i++)
+		appendStringInfo(&sql, "%s$%d", i == 0 ? "" : ", ", i + 1);
+	appendStringInfo(&sql, ") ON CONFLICT (%s) DO ", DualWriteList(keys, ""));
+	for (int i = 0; i < list_length(columns); i++)
+	{
+		char	   *name = list_nth(columns, i);
+		bool		is_key = false;
+		ListCell   *cell;
+
+		foreach(cell, keys)
+			is_key |= strcmp(lfirst(cell), name) == 0;
+		if (is_key)
+			continue;
+		appendStringInfo(&sql, "%s%s = EXCLUDED.%s", first ? "UPDATE SET " : ", ", quote_identifier(name), quote_identifier(name));
+		first = false;
+	}
+	if (first)
+		appendStringInfoString(&sql, "NOTHING");
+	return sql.data;
+}
+
+/* "OPERATOR(schema.=)": the equality of an index column, whatever the search_path. */
+static char *
+equality(Relation index, int n)
+{
+	Oid			type = index->rd_opcintype[n];
+	Oid			operator = get_opfamily_member(index->rd_opfamily[n], type, type, BTEqualStrategyNumber);
+	HeapTuple	tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(operator));
+	Form_pg_operator form;
+	char	   *text;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "no equality operator for column %d of index \"%s\"", n + 1, RelationGetRelationName(index));
+	form = (Form_pg_operator) GETSTRUCT(tuple);
+	text = psprintf("OPERATOR(%s.%s)", quote_identifier(get_namespace_name(form->oprnamespace)), NameStr(form->oprname));
+	ReleaseSysCache(tuple);
+	return text;
+}
+
+static char *
+remove_statement(Oid target, Oid leaf, Oid index, List *keys)
+{
+	StringInfoData sql;
+	Relation	rel = index_open(index, AccessShareLock);
+
+	initStringInfo(&sql);
+	/* A trigger may have put the key back already. */
+	appendStringInfo(&sql, "DELETE FROM %s WHERE NOT EXISTS (SELECT FROM ONLY %s WHERE ", QualifiedName(target), QualifiedName(leaf));
+	for (int i = 0; i < 2 * list_length(keys); i++)
+	{
+		int			n = i % list_length(keys);
+
+		if (i == list_length(keys))
+			appendStringInfoChar(&sql, ')');
+		appendStringInfo(&sql, "%s%s %s $%d", i == 0 ? "" : " AND ", quote_identifier(list_nth(keys, n)), equality(rel, n), n + 1);
+	}
+	index_close(rel, NoLock);
+	return sql.data;
+}
+
+static void
+make_plans(Plans *plans, Oid leaf, Oid target)
+{
+	Oid			index = DualWriteIndex(leaf);
+	List	   *columns = DualWriteColumns(leaf);
+	List	   *keys;
+	Oid		   *types;
+
+	if (!OidIsValid(index))
+		elog(ERROR, "partition \"%s\" has lost its key while its rows are copied", get_rel_name(leaf));
+	keys = DualWriteKeyColumns(index);
+	types = palloc(sizeof(Oid) * (list_length(columns) + list_length(keys)));
+	if (plans->put != NULL)
+	{
+		SPI_freeplan(plans->put);
+		SPI_freeplan(plans->remove);
+		pfree(plans->columns);
+		pfree(plans->keys);
+		plans->put = NULL;
+	}
+	plans->leaf = leaf;
+	plans->target = target;
+	plans->ncolumns = list_length(columns);
+	plans->columns = attribute_numbers(leaf, columns, types);
+	plans->put = keep_plan(put_statement(target, columns, keys), plans->ncolumns, types);
+	plans->nkeys = list_length(keys);
+	plans->keys = attribute_numbers(leaf, keys, types);
+	plans->remove = keep_plan(remove_statement(target, leaf, index, keys), plans->nkeys, types);
+	plans->valid = true;
+}
+
+static void
+run_plan(SPIPlanPtr plan, TupleTableSlot *row, int n, const AttrNumber *numbers, Snapshot snapshot)
+{
+	Datum	   *values = palloc(sizeof(Datum) * Max(n, 1));
+	char	   *nulls = palloc(Max(n, 1));
+	int			result;
+
+	for (int i = 0; i < n; i++)
+	{
+		bool		isnull;
+
+		values[i] = slot_getattr(row, numbers[i], &isnull);
+		nulls[i] = isnull ? 'n' : ' ';
+	}
+	result = SPI_execute_snapshot(plan, values, nulls, snapshot, InvalidSnapshot, false, false, 0);
+	if (result < 0)
+		elog(ERROR, "SPI_execute_snapshot failed: %s", SPI_result_code_string(result));
+	pfree(values);
+	pfree(nulls);
+}
+
+/* Whether two versions of a row have the same key. */
+static bool
+same_key(const Plans *plans, TupleTableSlot *a, TupleTableSlot *b)
+{
+	for (int i = 0; i < plans->nkeys; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(a->tts_tupleDescriptor, plans->keys[i] - 1);
+		bool		anull;
+		bool		bnull;
+		Datum		avalue = slot_getattr(a, plans->keys[i], &anull);
+		Datum		bvalue = slot_getattr(b, plans->keys[i], &bnull);
+
+		if (!datum_image_eq(avalue, bvalue, att->attbyval, att->attlen))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Whether a row has been changed again since, by our own transaction: by another
+ * trigger, whose change has been repeated by now.
+ */
+static bool
+superseded(HeapTuple row)
+{
+	HeapTupleHeader header = row->t_data;
+
+	return !(header->t_infomask & HEAP_XMAX_INVALID) && !HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask) &&
+		TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(header));
+}
+
+/* Repeat a change in the target. */
+static void
+repeat_change(const Plans *plans, TriggerData *trigger, Snapshot snapshot)
+{
+	TriggerEvent event = trigger->tg_event;
+	TupleTableSlot *old = TRIGGER_FIRED_BY_INSERT(event) ? NULL : trigger->tg_trigslot;
+	TupleTableSlot *new = TRIGGER_FIRED_BY_INSERT(event) ? trigger->tg_trigslot :
+		TRIGGER_FIRED_BY_UPDATE(event) ? trigger->tg_newslot : NULL;
+
+	if (old != NULL && (new == NULL || !same_key(plans, old, new)))
+		run_plan(plans->remove, old, plans->nkeys, plans->keys, snapshot);
+	if (new != NULL && !superseded(TRIGGER_FIRED_BY_INSERT(event) ? trigger->tg_trigtuple : trigger->tg_newtuple))
+		run_plan(plans->put, new, plans->ncolumns, plans->columns, snapshot);
+}
+
+/*
+ * dual_write(target oid, operation bigint) returns trigger
+ *
+ * It writes with the rights of the target's owner, since whoever may write to
+ * the container need not know the target, and since code of the owner's runs on
+ * the way.  Anybody can put this trigger on a table of his own, so it does
+ * nothing but what an operation on record asks for.  That goes as well for
+ * triggers that a restore brought along.
+ */
+PG_FUNCTION_INFO_V1(dual_write);
+Datum
+dual_write(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	Oid			target;
+	int64		operation;
+	Plans	   *plans;
+	Oid			owner;
+	Oid			user;
+	int			security;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_FOR_ROW(trigger->tg_event) || !TRIGGER_FIRED_AFTER(trigger->tg_event) ||
+		trigger->tg_trigger->tgnargs != 2)
+		elog(ERROR, "not called by the trigger manager");
+	target = atooid(trigger->tg_trigger->tgargs[0]);
+	operation = strtoll(trigger->tg_trigger->tgargs[1], NULL, 10);
+
+	/* Nobody will ever use what is written for an operation whose session has ended. */
+	owner = RelationOwner(target);
+	if (!OidIsValid(owner) || !OperationRunning(operation))
+		return PointerGetDatum(NULL);
+
+	SPI_connect();
+	plans = find_plans(trigger->tg_trigger->tgoid);
+	if (plans->target != target)
+		plans->valid = false;
+	if (!plans->valid && !OperationWrites(operation, RelationGetRelid(trigger->tg_relation), target))
+	{
+		SPI_finish();
+		return PointerGetDatum(NULL);
+	}
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(owner, security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
+	if (!plans->valid)
+		make_plans(plans, RelationGetRelid(trigger->tg_relation), target);
+	if (IsolationUsesXactSnapshot())
+	{
+		LOCKTAG		tag = copy_lock(operation);
+
+		(void) LockAcquire(&tag, ShareLock, false, false);
+		repeat_change(plans, trigger, GetLatestSnapshot());
+		LockRelease(&tag, ShareLock, false);
+	}
+	else
+		repeat_change(plans, trigger, InvalidSnapshot);
+	SetUserIdAndSecContext(user, security);
+	SPI_finish();
+	return PointerGetDatum(NULL);
+}

@@ -1,0 +1,35 @@
+/*
+ * dualwrite.h
+ *		Writing the changes of a leaf to the tables that will take its place.
+ */
+#ifndef PARTITIONKEY_DUALWRITE_H
+#define PARTITIONKEY_DUALWRITE_H
+
+#include "postgres.h"
+
+#include "nodes/pg_list.h"
+
+/*
+ * The unique index by which rows of a leaf are found again: the primary key, or
+ * another one over columns that are not null.  InvalidOid if there is none.
+ */
+extern Oid	DualWriteIndex(Oid leaf);
+
+/* The columns of that index, and those of a table that are written (char *). */
+extern List *DualWriteKeyColumns(Oid index);
+extern List *DualWriteColumns(Oid relid);
+
+/* Names as SQL: prefix"a", prefix"b"; palloc'd. */
+extern char *DualWriteList(List *names, const char *prefix);
+
+/* Put the trigger on a leaf, or take it away.  Takes the locks that CREATE and DROP TRIGGER do.  Need SPI. */
+extern void DualWriteStart(Oid leaf, Oid target, int64 operation);
+extern void DualWriteStop(Oid leaf);
+
+/*
+ * A transaction that copies rows holds this lock, so that those that see only
+ * what was there when they began can wait for it before they write.
+ */
+extern void DualWriteLockCopy(int64 operation);
+
+#endif							/* PARTITIONKEY_DUALWRITE_H */

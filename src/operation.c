@@ -1,0 +1,246 @@
+/*
+ * operation.c
+ *		The record of a change of the tree that is under way.
+ *
+ * The table belongs to the extension, and is written with its owner's rights
+ * after the caller has checked those of the user.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+
+#include "compat.h"
+#include "operation.h"
+#include "sql.h"
+
+static Oid
+operation_table(void)
+{
+	return get_relname_relid("operation", get_namespace_oid("partitionkey", false));
+}
+
+/* The lock on an operation's number: an object of the table, in 32 bits. */
+static LOCKTAG
+lock_tag(int64 id)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, operation_table(), (uint32) id, 0);
+	return tag;
+}
+
+bool
+OperationLock(int64 id)
+{
+	LOCKTAG		tag = lock_tag(id);
+
+	switch (LockAcquire(&tag, ExclusiveLock, true, true))
+	{
+		case LOCKACQUIRE_NOT_AVAIL:
+			return false;
+		case LOCKACQUIRE_ALREADY_HELD:
+		case LOCKACQUIRE_ALREADY_CLEAR:
+			/* once is enough */
+			LockRelease(&tag, ExclusiveLock, true);
+			return true;
+		default:
+			return true;
+	}
+}
+
+bool
+OperationRunning(int64 id)
+{
+	LOCKTAG		tag = lock_tag(id);
+
+	if (LockHeldByMe(&tag, ExclusiveLock))
+		return true;
+	if (LockAcquire(&tag, ShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
+		return true;
+	LockRelease(&tag, ShareLock, false);
+	return false;
+}
+
+void
+OperationUnlock(int64 id)
+{
+	LOCKTAG		tag = lock_tag(id);
+
+	LockRelease(&tag, ExclusiveLock, true);
+}
+
+/* Run a statement with parameters $1, ... as the owner of the table, by what is committed now. */
+static void
+execute(const char *sql, int nargs, Oid *types, Datum *values)
+{
+	SqlActing	acting = SqlBeginAs(RelationOwner(operation_table()));
+	SPIPlanPtr	plan = SPI_prepare(sql, nargs, types);
+
+	if (plan == NULL || SPI_execute_snapshot(plan, values, NULL, IsolationUsesXactSnapshot() ? GetLatestSnapshot() : InvalidSnapshot,
+											 InvalidSnapshot, false, false, 0) < 0)
+		elog(ERROR, "SPI failed: %s: %s", SPI_result_code_string(SPI_result), sql);
+	SqlEndAs(acting);
+}
+
+static Datum
+oids_datum(List *oids)
+{
+	Datum	   *elements = palloc(sizeof(Datum) * (list_length(oids) + 1));
+	int			n = 0;
+	ListCell   *cell;
+
+	foreach(cell, oids)
+		elements[n++] = ObjectIdGetDatum(lfirst_oid(cell));
+	return PointerGetDatum(construct_array_builtin(elements, n, OIDOID));
+}
+
+void
+OperationInsert(Operation *op, int64 rows_estimated)
+{
+	Oid			types[] = {TEXTOID, OIDOID, OIDARRAYOID, OIDARRAYOID, INT8OID, OIDARRAYOID};
+	Datum		values[] = {CStringGetTextDatum(op->kind), ObjectIdGetDatum(op->container), oids_datum(op->sources),
+		oids_datum(op->made), Int64GetDatum(rows_estimated), oids_datum(op->replaced)};
+	bool		isnull;
+
+	execute("INSERT INTO partitionkey.operation (kind, container, partitions, made, rows_estimated, replaced, phase, pid)"
+			" VALUES ($1, $2, $3::pg_catalog.regclass[], $4, $5, $6, 'preparing', pg_catalog.pg_backend_pid()) RETURNING id",
+			lengthof(types), types, values);
+	op->id = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	SPI_freetuptable(SPI_tuptable);
+}
+
+void
+OperationPhase(const Operation *op, const char *phase)
+{
+	Oid			types[] = {INT8OID, TEXTOID, BOOLOID};
+	Datum		values[] = {Int64GetDatum(op->id), CStringGetTextDatum(phase), BoolGetDatum(op->swapped)};
+
+	execute("UPDATE partitionkey.operation SET phase = $2, swapped = $3 WHERE id = $1",
+			lengthof(types), types, values);
+}
+
+void
+OperationCopied(const Operation *op, int64 rows)
+{
+	Oid			types[] = {INT8OID, INT8OID};
+	Datum		values[] = {Int64GetDatum(op->id), Int64GetDatum(rows)};
+
+	execute("UPDATE partitionkey.operation SET rows_copied = $2 WHERE id = $1", lengthof(types), types, values);
+}
+
+void
+OperationFailed(const Operation *op, const char *error)
+{
+	Oid			types[] = {INT8OID, TEXTOID};
+	Datum		values[] = {Int64GetDatum(op->id), CStringGetTextDatum(error)};
+
+	execute("UPDATE partitionkey.operation SET error = $2 WHERE id = $1", lengthof(types), types, values);
+}
+
+void
+OperationDelete(const Operation *op)
+{
+	Oid			types[] = {INT8OID};
+	Datum		values[] = {Int64GetDatum(op->id)};
+
+	execute("DELETE FROM partitionkey.operation WHERE id = $1", lengthof(types), types, values);
+}
+
+bool
+OperationWrites(int64 id, Oid leaf, Oid target)
+{
+	Oid			types[] = {INT8OID, OIDOID, OIDOID};
+	Datum		values[] = {Int64GetDatum(id), ObjectIdGetDatum(leaf), ObjectIdGetDatum(target)};
+
+	execute("SELECT FROM partitionkey.operation WHERE id = $1 AND $2 = ANY (partitions) AND $3 = ANY (made)",
+			lengthof(types), types, values);
+	SPI_freetuptable(SPI_tuptable);
+	return SPI_processed > 0;
+}
+
+static List *
+oid_list(Datum array)
+{
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n;
+	List	   *oids = NIL;
+
+	deconstruct_array_builtin(DatumGetArrayTypeP(array), OIDOID, &elements, &nulls, &n);
+	for (int i = 0; i < n; i++)
+		oids = lappend_oid(oids, DatumGetObjectId(elements[i]));
+	return oids;
+}
+
+static Operation *
+read_row(HeapTuple row, TupleDesc desc)
+{
+	Operation  *op = palloc0(sizeof(Operation));
+	bool		isnull;
+
+	op->id = DatumGetInt64(SPI_getbinval(row, desc, 1, &isnull));
+	op->kind = SPI_getvalue(row, desc, 2);
+	op->container = DatumGetObjectId(SPI_getbinval(row, desc, 3, &isnull));
+	op->sources = oid_list(SPI_getbinval(row, desc, 4, &isnull));
+	op->made = oid_list(SPI_getbinval(row, desc, 5, &isnull));
+	op->swapped = DatumGetBool(SPI_getbinval(row, desc, 6, &isnull));
+	op->replaced = oid_list(SPI_getbinval(row, desc, 7, &isnull));
+	return op;
+}
+
+/* Read an operation that is locked; NULL if it has ended meanwhile. */
+static Operation *
+read_operation(int64 id)
+{
+	Oid			types[] = {INT8OID};
+	Datum		values[] = {Int64GetDatum(id)};
+	Operation  *op = NULL;
+
+	execute("SELECT id, kind, container::pg_catalog.oid, partitions::pg_catalog.oid[], made, swapped, replaced FROM partitionkey.operation"
+			" WHERE id = $1", lengthof(types), types, values);
+	if (SPI_processed > 0)
+		op = read_row(SPI_tuptable->vals[0], SPI_tuptable->tupdesc);
+	SPI_freetuptable(SPI_tuptable);
+	return op;
+}
+
+List *
+OperationsLeft(Oid container)
+{
+	Oid			types[] = {OIDOID};
+	Datum		values[] = {ObjectIdGetDatum(container)};
+	SPITupleTable *rows;
+	uint64		nrows;
+	List	   *ops = NIL;
+
+	execute("SELECT id FROM partitionkey.operation WHERE $1 IN (0, container) ORDER BY id", lengthof(types), types, values);
+	rows = SPI_tuptable;
+	nrows = SPI_processed;
+	for (uint64 i = 0; i < nrows; i++)
+	{
+		bool		isnull;
+		int64		id = DatumGetInt64(SPI_getbinval(rows->vals[i], rows->tupdesc, 1, &isnull));
+		Operation  *op;
+
+		if (!OperationLock(id))
+			continue;
+		/* It is as it will stay, now that it is locked. */
+		op = read_operation(id);
+		if (op != NULL)
+			ops = lappend(ops, op);
+		else
+			OperationUnlock(id);
+	}
+	SPI_freetuptable(rows);
+	return ops;
+}

@@ -1,0 +1,58 @@
+/*
+ * operation.h
+ *		The record of a change of the tree that is under way.
+ *
+ * A row of partitionkey.operation, written in the transaction that creates what
+ * it names, so that whatever a crash leaves behind can be found and removed.
+ * The session that works on it holds a lock on the row's number, which ends
+ * with the session: who gets that lock knows that nobody works on it any more.
+ */
+#ifndef PARTITIONKEY_OPERATION_H
+#define PARTITIONKEY_OPERATION_H
+
+#include "postgres.h"
+
+#include "nodes/pg_list.h"
+
+typedef struct Operation
+{
+	int64		id;
+	const char *kind;			/* split, merge or isolate */
+	Oid			container;
+	List	   *sources;		/* leaves whose rows move */
+	List	   *replaced;		/* what is taken out of the tree: those, or the node above */
+	List	   *made;			/* tables that were made for it, the outermost first */
+	bool		swapped;		/* the new leaves are in place, the old ones are not */
+} Operation;
+
+/* Enter an operation, and set its id.  Needs SPI. */
+extern void OperationInsert(Operation *op, int64 rows_estimated);
+
+/* Record how far it is.  "swapped" is set with the phase.  Needs SPI. */
+extern void OperationPhase(const Operation *op, const char *phase);
+extern void OperationCopied(const Operation *op, int64 rows);
+extern void OperationFailed(const Operation *op, const char *error);
+
+/* Forget it.  Needs SPI. */
+extern void OperationDelete(const Operation *op);
+
+/*
+ * All operations (Operation *) that nobody works on, each locked for the
+ * session.  Those of one container, or InvalidOid.  Needs SPI.
+ */
+extern List *OperationsLeft(Oid container);
+
+/*
+ * Whether the rows of a leaf are to be written to a table as well, by an
+ * operation that is recorded.  Needs SPI.
+ */
+extern bool OperationWrites(int64 id, Oid leaf, Oid target);
+
+/* Take the lock of an operation for the session; false if somebody has it. */
+extern bool OperationLock(int64 id);
+extern void OperationUnlock(int64 id);
+
+/* Whether a session works on it. */
+extern bool OperationRunning(int64 id);
+
+#endif							/* PARTITIONKEY_OPERATION_H */

@@ -1,0 +1,16 @@
+/*
+ * settings.h
+ *		The extension's settings, partitionkey.*
+ */
+#ifndef PARTITIONKEY_SETTINGS_H
+#define PARTITIONKEY_SETTINGS_H
+
+#include "postgres.h"
+
+extern int	SettingLockTimeout; /* milliseconds that an operation waits for a lock, with others behind it */
+extern int	SettingRetryPause;	/* milliseconds until it tries again */
+extern int	SettingBatchRows;	/* rows copied in one transaction */
+extern int	SettingPhysicalLimit;	/* size above which maintain divides a leaf, in megabytes */
+extern int	SettingLogicalLimit;	/* size of a logical partition that is reported, in megabytes */
+
+#endif							/* PARTITIONKEY_SETTINGS_H */

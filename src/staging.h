@@ -1,0 +1,63 @@
+/*
+ * staging.h
+ *		Tables that take the place of leaves.
+ *
+ * They are made apart from the container, are filled there, and get what a leaf
+ * has in two steps: at first what concerns their rows, and what would act on
+ * the writing of rows, as triggers do, once they are in place.  All of it needs
+ * SPI, and is done by the owner of the container.
+ */
+#ifndef PARTITIONKEY_STAGING_H
+#define PARTITIONKEY_STAGING_H
+
+#include "registry.h"
+#include "tree.h"
+
+/* Make a table like a leaf, for other ranges of positions: leaf->relid is set. */
+extern void StagingMakeLeaf(const Container *container, Oid model, const char *name, Leaf *leaf);
+
+/* Make a partitioned table like a node, divided by the hash of a level's key. */
+extern Oid	StagingMakeNode(const Container *container, Oid model, const char *name, int level);
+
+/*
+ * While it is not part of the container, a table counts as the extension's, so
+ * that pg_dump leaves it out; and no longer.
+ */
+extern void StagingHide(Oid relid);
+extern void StagingShow(Oid relid);
+
+/*
+ * Give a leaf a check that proves to ATTACH that its rows fit a bound of a
+ * node, so that they are not read under its lock; and take it away again.
+ */
+extern void StagingAddBound(Oid leaf, Oid parent, int modulus, int remainder);
+extern void StagingDropBound(Oid leaf);
+
+/*
+ * Give a table the checks of the old leaf that are not validated, since rows
+ * that are copied need not meet them: those that the leaf had from its parent,
+ * or its own.
+ */
+extern void StagingAddChecks(Oid model, Oid relid, bool inherited);
+
+/* Before a leaf, or a node with leaves, is attached: its foreign keys are deferred no longer than the old leaf's. */
+extern void StagingEndDeferral(Oid model, Oid relid);
+
+/*
+ * What a leaf has by itself that can only be given to its successors once they
+ * are partitions, as commands for one of them.  Collected while the leaf still
+ * is one.
+ */
+typedef struct StagingMarks
+{
+	Oid			model;
+	Oid			identity_index; /* indexes of the container, or invalid */
+	Oid			clustered_index;
+	char		identity;		/* replica identity */
+	List	   *triggers;		/* state of inherited triggers: "DISABLE TRIGGER ..." (char *) */
+} StagingMarks;
+
+extern StagingMarks StagingCollectMarks(Oid model);
+extern void StagingApplyMarks(const StagingMarks *marks, Oid leaf);
+
+#endif							/* PARTITIONKEY_STAGING_H */
