@@ -1078,6 +1078,7 @@ CREATE TABLE operation (
 	error text
 );
 COMMENT ON TABLE operation IS 'changes of containers'' trees that are under way, or that ended half-way';
+COMMENT ON SEQUENCE operation_id_seq IS 'numbers of operations';
 
 CREATE VIEW operations AS
 	SELECT o.kind, o.container, o.partitions, o.phase, o.rows_copied, o.rows_estimated, o.started,
