@@ -662,7 +662,7 @@ swap_step(Work *w, void *arg)
 	if (c->nested)
 	{
 		StagingEndDeferral(model, w->target);
-		StagingAddChecks(model, w->target, true);
+		StagingAddInheritedChecks(&marks, w->target);
 		SqlExecute("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
 				   parent, QualifiedName(w->target), c->modulus, c->remainder);
 	}
@@ -676,12 +676,11 @@ swap_step(Work *w, void *arg)
 			if (w->target != piece->leaf.relid)
 				SqlExecute("ALTER TABLE %s DETACH PARTITION %s", QualifiedName(w->target), name);
 			StagingEndDeferral(model, piece->leaf.relid);
-			StagingAddChecks(model, piece->leaf.relid, true);
+			StagingAddInheritedChecks(&marks, piece->leaf.relid);
 			SqlExecute("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
 					   parent, name, piece->modulus, piece->remainder);
 		}
 		StagingDropBound(piece->leaf.relid);
-		StagingAddChecks(model, piece->leaf.relid, false);
 		StagingApplyMarks(&marks, piece->leaf.relid);
 		rename_table(piece->leaf.relid, container, label_of(&piece->leaf));
 	}

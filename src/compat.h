@@ -32,6 +32,12 @@
 #define INTERVAL_NOT_FINITE(interval) false
 #endif
 
+#if PG_VERSION_NUM < 170000
+#define LockHeldBySession(tag, mode) LockHeldByMe(tag, mode)
+#else
+#define LockHeldBySession(tag, mode) LockHeldByMe(tag, mode, false)
+#endif
+
 #if PG_VERSION_NUM < 180000
 #define PrimaryKeyIndex(rel) RelationGetPrimaryKeyIndex(rel)
 #else

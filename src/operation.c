@@ -63,7 +63,7 @@ OperationRunning(int64 id)
 {
 	LOCKTAG		tag = lock_tag(id);
 
-	if (LockHeldByMe(&tag, ExclusiveLock))
+	if (LockHeldBySession(&tag, ExclusiveLock))
 		return true;
 	if (LockAcquire(&tag, ShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
 		return true;

@@ -72,13 +72,28 @@ copy_foreign_keys(Oid model, Oid relid)
 							 quote_literal_cstr(QualifiedName(relid)), model));
 }
 
-void
-StagingAddChecks(Oid model, Oid relid, bool inherited)
+/* The checks of a leaf that are not validated: those it has from its parent, or its own. */
+static List *
+unvalidated_checks(Oid leaf, bool inherited)
 {
-	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ADD CONSTRAINT %%I %%s', %s, conname, pg_get_constraintdef(oid))"
-							 " FROM pg_constraint WHERE conrelid = %u AND contype = 'c' AND NOT convalidated AND NOT starts_with(conname, 'partitionkey_')"
-							 " AND coninhcount %s 0 ORDER BY oid",
-							 quote_literal_cstr(QualifiedName(relid)), model, inherited ? ">" : "="));
+	return SqlStrings("SELECT format('ADD CONSTRAINT %%I %%s', conname, pg_get_constraintdef(oid))"
+					  " FROM pg_constraint WHERE conrelid = %u AND contype = 'c' AND NOT convalidated AND NOT starts_with(conname, 'partitionkey_')"
+					  " AND coninhcount %s 0 ORDER BY oid", leaf, inherited ? ">" : "=");
+}
+
+static void
+alter_table(Oid relid, List *actions)
+{
+	ListCell   *cell;
+
+	foreach(cell, actions)
+		SqlExecute("ALTER TABLE %s %s", QualifiedName(relid), (char *) lfirst(cell));
+}
+
+void
+StagingAddInheritedChecks(const StagingMarks *marks, Oid relid)
+{
+	alter_table(relid, marks->inherited_checks);
 }
 
 void
@@ -217,6 +232,8 @@ StagingCollectMarks(Oid model)
 								" WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, tgname) FROM pg_trigger t"
 								" WHERE tgrelid = %u AND NOT tgisinternal AND tgparentid <> 0"
 								" AND tgenabled <> (SELECT tgenabled FROM pg_trigger p WHERE p.oid = t.tgparentid)", model);
+	marks.inherited_checks = unvalidated_checks(model, true);
+	marks.checks = unvalidated_checks(model, false);
 	marks.identity_index = marked_index(model, "indisreplident");
 	marks.clustered_index = marked_index(model, "indisclustered");
 	return marks;
@@ -236,10 +253,9 @@ void
 StagingApplyMarks(const StagingMarks *marks, Oid leaf)
 {
 	char	   *name = QualifiedName(leaf);
-	ListCell   *cell;
 
-	foreach(cell, marks->triggers)
-		SqlExecute("ALTER TABLE %s %s", name, (char *) lfirst(cell));
+	alter_table(leaf, marks->checks);
+	alter_table(leaf, marks->triggers);
 	if (marks->identity == REPLICA_IDENTITY_FULL || marks->identity == REPLICA_IDENTITY_NOTHING)
 		SqlExecute("ALTER TABLE %s REPLICA IDENTITY %s", name,
 				   marks->identity == REPLICA_IDENTITY_FULL ? "FULL" : "NOTHING");

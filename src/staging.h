@@ -33,13 +33,6 @@ extern void StagingShow(Oid relid);
 extern void StagingAddBound(Oid leaf, Oid parent, int modulus, int remainder);
 extern void StagingDropBound(Oid leaf);
 
-/*
- * Give a table the checks of the old leaf that are not validated, since rows
- * that are copied need not meet them: those that the leaf had from its parent,
- * or its own.
- */
-extern void StagingAddChecks(Oid model, Oid relid, bool inherited);
-
 /* Before a leaf, or a node with leaves, is attached: its foreign keys are deferred no longer than the old leaf's. */
 extern void StagingEndDeferral(Oid model, Oid relid);
 
@@ -54,10 +47,18 @@ typedef struct StagingMarks
 	Oid			identity_index; /* indexes of the container, or invalid */
 	Oid			clustered_index;
 	char		identity;		/* replica identity */
+	List	   *inherited_checks;	/* not validated: "ADD CONSTRAINT ..." (char *) */
+	List	   *checks;			/* those of the leaf's own */
 	List	   *triggers;		/* state of inherited triggers: "DISABLE TRIGGER ..." (char *) */
 } StagingMarks;
 
 extern StagingMarks StagingCollectMarks(Oid model);
 extern void StagingApplyMarks(const StagingMarks *marks, Oid leaf);
+
+/*
+ * Before a leaf, or a node with leaves, is attached: give it the checks that it
+ * is to have from its parent, and that rows that were copied need not meet.
+ */
+extern void StagingAddInheritedChecks(const StagingMarks *marks, Oid relid);
 
 #endif							/* PARTITIONKEY_STAGING_H */
