@@ -680,6 +680,8 @@ swap_step(Work *w, void *arg)
 			SqlExecute("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
 					   parent, name, piece->modulus, piece->remainder);
 		}
+		if (c->nested)
+			StagingGiveIdentity(w->target, piece->leaf.relid);
 		StagingDropBound(piece->leaf.relid);
 		StagingApplyMarks(&marks, piece->leaf.relid);
 		rename_table(piece->leaf.relid, container, label_of(&piece->leaf));

@@ -8,7 +8,7 @@
 #include "access/table.h"
 #include "catalog/dependency.h"
 #include "catalog/heap.h"
-#include "catalog/index.h"
+#include "catalog/indexing.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
@@ -153,6 +153,33 @@ StagingMakeNode(const Container *container, Oid model, const char *name, int lev
 	copy_foreign_keys(model, relid);
 	PrivilegesReset(relid);
 	return relid;
+}
+
+void
+StagingGiveIdentity(Oid node, Oid leaf)
+{
+#if PG_VERSION_NUM >= 170000
+	Relation	rel = table_open(node, NoLock);
+	Relation	catalog = table_open(AttributeRelationId, RowExclusiveLock);
+
+	for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
+		HeapTuple	tuple;
+
+		if (att->attisdropped || att->attidentity == '\0')
+			continue;
+		tuple = SearchSysCacheCopyAttName(leaf, NameStr(att->attname));
+		((Form_pg_attribute) GETSTRUCT(tuple))->attidentity = att->attidentity;
+		CatalogTupleUpdate(catalog, &tuple->t_self, tuple);
+	}
+	table_close(catalog, RowExclusiveLock);
+	table_close(rel, NoLock);
+	CommandCounterIncrement();
+#else
+	(void) node;
+	(void) leaf;
+#endif
 }
 
 void

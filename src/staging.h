@@ -33,6 +33,13 @@ extern void StagingShow(Oid relid);
 extern void StagingAddBound(Oid leaf, Oid parent, int modulus, int remainder);
 extern void StagingDropBound(Oid leaf);
 
+/*
+ * Make a leaf's columns identities as those of the node above are.  ATTACH does
+ * so (since PostgreSQL 17) for the table that it attaches, but not for what is
+ * below that, and DETACH relies on it.
+ */
+extern void StagingGiveIdentity(Oid node, Oid leaf);
+
 /* Before a leaf, or a node with leaves, is attached: its foreign keys are deferred no longer than the old leaf's. */
 extern void StagingEndDeferral(Oid model, Oid relid);
 
