@@ -10,6 +10,7 @@
 
 #include "belongings.h"
 #include "compat.h"
+#include "dualwrite.h"
 #include "sql.h"
 
 /* The commands that make some objects, as ruleutils writes them. */
@@ -58,6 +59,46 @@ StatisticsCommands(Oid relid)
 								  " FROM pg_statistic_ext JOIN pg_namespace n ON n.oid = stxnamespace WHERE stxrelid = %u AND stxstattarget >= 0", relid));
 }
 
+/*
+ * Statistics targets and comments that LIKE doesn't carry, for a table made so.
+ * Where names are made anew, what belongs together is what is defined alike.
+ */
+void
+CarryDetails(Oid relid, Oid to)
+{
+	SqlExecuteAll(SqlStrings("SELECT format('ALTER INDEX %%s ALTER COLUMN %%s SET STATISTICS %%s', n.indexrelid::regclass, a.attnum, a.attstattarget)"
+							 " FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indexrelid JOIN pg_index n ON n.indrelid = %u"
+							 " AND pg_get_expr(n.indpred, n.indrelid) IS NOT DISTINCT FROM pg_get_expr(i.indpred, i.indrelid)"
+							 " AND ARRAY(SELECT pg_get_indexdef(n.indexrelid, k, false) FROM generate_series(1, n.indnatts) k)"
+							 "   = ARRAY(SELECT pg_get_indexdef(i.indexrelid, k, false) FROM generate_series(1, i.indnatts) k)"
+							 " WHERE i.indrelid = %u AND a.attstattarget >= 0", to, relid));
+	SqlExecuteAll(SqlStrings("SELECT format('ALTER STATISTICS %%s.%%I SET STATISTICS %%s', n.stxnamespace::regnamespace, n.stxname, s.stxstattarget)"
+							 " FROM pg_statistic_ext s JOIN pg_statistic_ext n ON n.stxrelid = %u AND n.stxkind = s.stxkind"
+							 " AND pg_get_statisticsobjdef_columns(n.oid) = pg_get_statisticsobjdef_columns(s.oid)"
+							 " WHERE s.stxrelid = %u AND s.stxstattarget >= 0", to, relid));
+	SqlExecuteAll(SqlStrings("SELECT format('COMMENT ON CONSTRAINT %%I ON %%s IS %%L', n.conname, %s, description)"
+							 " FROM pg_constraint c JOIN pg_description ON classoid = 'pg_constraint'::regclass AND objoid = c.oid"
+							 " JOIN pg_constraint n ON n.conrelid = %u AND n.contype = c.contype AND CASE n.contype WHEN 'f' THEN n.conname = c.conname"
+							 " ELSE pg_get_constraintdef(n.oid) = pg_get_constraintdef(c.oid) END WHERE c.conrelid = %u AND c.contype <> 'c'",
+							 quote_literal_cstr(QualifiedName(to)), to, relid));
+}
+
+List *
+RuleCommands(Oid relid, const char *table)
+{
+	List	   *commands = SqlStrings("SELECT head || %s || substr(pg_get_ruledef(oid), length(head || %s) + 1) FROM pg_rewrite,"
+									  " format(E'CREATE RULE %%I AS\\n    ON %%s TO ', rulename,"
+									  " CASE ev_type WHEN '2' THEN 'UPDATE' WHEN '3' THEN 'INSERT' ELSE 'DELETE' END) head"
+									  " WHERE ev_class = %u ORDER BY oid",
+									  quote_literal_cstr(table), quote_literal_cstr(QualifiedName(relid)), relid);
+
+	return list_concat(commands,
+					   SqlStrings("SELECT format('ALTER TABLE %%s %%s RULE %%I', %s,"
+								  " CASE ev_enabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, rulename)"
+								  " FROM pg_rewrite WHERE ev_class = %u AND ev_enabled <> 'O'",
+								  quote_literal_cstr(table), relid));
+}
+
 List *
 TriggerCommands(Oid relid, const char *table)
 {
@@ -65,14 +106,14 @@ TriggerCommands(Oid relid, const char *table)
 	/* The definition names the table it is from. */
 	List	   *commands = SqlStrings("SELECT left(def, at - 1) || %s || substr(def, at + length(%s))"
 									  " FROM pg_trigger, pg_get_triggerdef(oid) def, position(%s in def) at"
-									  " WHERE tgrelid = %u AND NOT tgisinternal AND tgparentid = 0 ORDER BY oid",
+									  " WHERE tgrelid = %u AND NOT tgisinternal AND tgparentid = 0 AND tgname <> '" DUAL_WRITE_TRIGGER "' ORDER BY oid",
 									  quote_literal_cstr(psprintf(" ON %s ", table)), quote_literal_cstr(from),
 									  quote_literal_cstr(from), relid);
 
 	return list_concat(commands,
 					   SqlStrings("SELECT format('ALTER TABLE %%s %%s TRIGGER %%I', %s,"
 								  " CASE tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, tgname)"
-								  " FROM pg_trigger WHERE tgrelid = %u AND NOT tgisinternal AND tgparentid = 0 AND tgenabled <> 'O'",
+								  " FROM pg_trigger WHERE tgrelid = %u AND NOT tgisinternal AND tgparentid = 0 AND tgenabled <> 'O' AND tgname <> '" DUAL_WRITE_TRIGGER "'",
 								  quote_literal_cstr(table), relid));
 }
 
@@ -95,7 +136,7 @@ PolicyCommands(Oid relid, const char *table)
 }
 
 List *
-CommentCommands(Oid relid, const char *table)
+CommentCommands(Oid relid, const char *table, const char *condition)
 {
 	return SqlStrings("SELECT format(what || ' IS %%L', VARIADIC names || description) FROM pg_description d JOIN ("
 					  " SELECT 'pg_class'::regclass::oid AS classoid, %u::oid AS objoid, 0 AS objsubid, 'COMMENT ON TABLE %%s' AS what, ARRAY[%s::text] AS names"
@@ -104,13 +145,14 @@ CommentCommands(Oid relid, const char *table)
 					  " UNION ALL SELECT 'pg_constraint'::regclass, oid, 0, 'COMMENT ON CONSTRAINT %%I ON %%s', ARRAY[conname::text, %s] FROM pg_constraint WHERE conrelid = %u"
 					  " UNION ALL SELECT 'pg_trigger'::regclass, oid, 0, 'COMMENT ON TRIGGER %%I ON %%s', ARRAY[tgname::text, %s] FROM pg_trigger WHERE tgrelid = %u"
 					  " UNION ALL SELECT 'pg_policy'::regclass, oid, 0, 'COMMENT ON POLICY %%I ON %%s', ARRAY[polname::text, %s] FROM pg_policy WHERE polrelid = %u"
+					  " UNION ALL SELECT 'pg_rewrite'::regclass, oid, 0, 'COMMENT ON RULE %%I ON %%s', ARRAY[rulename::text, %s] FROM pg_rewrite WHERE ev_class = %u"
 					  " UNION ALL SELECT 'pg_class'::regclass, indexrelid, 0, 'COMMENT ON INDEX %%s', ARRAY[indexrelid::regclass::text] FROM pg_index WHERE indrelid = %u"
 					  " UNION ALL SELECT 'pg_statistic_ext'::regclass, s.oid, 0, 'COMMENT ON STATISTICS %%I.%%I', ARRAY[n.nspname::text, stxname]"
 					  "  FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = stxnamespace WHERE stxrelid = %u"
-					  ") o USING (classoid, objoid, objsubid)",
+					  ") o USING (classoid, objoid, objsubid) WHERE %s",
 					  relid, quote_literal_cstr(table), quote_literal_cstr(table), relid,
 					  quote_literal_cstr(table), relid, quote_literal_cstr(table), relid,
-					  quote_literal_cstr(table), relid, relid, relid);
+					  quote_literal_cstr(table), relid, quote_literal_cstr(table), relid, relid, relid, condition);
 }
 
 /* The clauses that leaves take over from the table: access method and storage parameters. */

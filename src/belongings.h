@@ -20,15 +20,22 @@ extern List *IndexCommands(Oid relid);
 extern List *IndexOptionCommands(Oid relid);
 extern List *StatisticsCommands(Oid relid);
 
-/* Triggers, policies with the row security flags, and comments, for a table of the given qualified name. */
+/*
+ * Triggers, rules, policies with the row security flags, and comments that meet
+ * a condition on pg_description, for a table of the given qualified name.
+ */
 extern List *TriggerCommands(Oid relid, const char *table);
+extern List *RuleCommands(Oid relid, const char *table);
 extern List *PolicyCommands(Oid relid, const char *table);
-extern List *CommentCommands(Oid relid, const char *table);
+extern List *CommentCommands(Oid relid, const char *table, const char *condition);
 
 /* The clauses at the end of CREATE TABLE: access method and storage parameters. */
 extern char *TableClauses(Form_pg_class table);
 
 /* Give a table and its partitions another's statistics targets and options of columns. */
 extern void CarryColumnOptions(Oid relid, Oid to);
+
+/* Give a table made LIKE another its statistics targets of indexes, and comments on constraints. */
+extern void CarryDetails(Oid relid, Oid to);
 
 #endif							/* PARTITIONKEY_BELONGINGS_H */

@@ -37,6 +37,7 @@
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_statistic_ext.h"
 #include "commands/defrem.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -73,6 +74,7 @@ typedef struct Work
 {
 	const Change *change;
 	MemoryContext context;		/* lives as long as this */
+	MemoryContext scratch;		/* of one attempt */
 	Oid			owner;			/* of the container */
 	List	   *sources;		/* leaves whose rows move */
 	bool		keyed;			/* rows can be found again, so that writers need not wait */
@@ -84,6 +86,16 @@ typedef struct Work
 
 	SqlActing	acting;			/* of the current transaction */
 } Work;
+
+static Work *
+new_work(MemoryContext context)
+{
+	Work	   *w = MemoryContextAllocZero(context, sizeof(Work));
+
+	w->context = context;
+	w->scratch = AllocSetContextCreate(context, "attempt at a change of partitions", ALLOCSET_DEFAULT_SIZES);
+	return w;
+}
 
 /* Begin to act as the owner. */
 static void
@@ -126,8 +138,9 @@ attempt(void (*step) (Work *w, void *arg), Work *w, void *arg)
 
 	w->met_row = false;
 
+	MemoryContextReset(w->scratch);
 	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(w->context);
+	MemoryContextSwitchTo(w->scratch);
 	PG_TRY();
 	{
 		/* Well below the time after which PostgreSQL looks for deadlocks, so that it finds none with us. */
@@ -308,6 +321,16 @@ lock_referenced(const Work *w)
 	}
 }
 
+/* Note a table that has been made, beyond the attempt. */
+static void
+note_made(Work *w, Oid relid)
+{
+	MemoryContext old = MemoryContextSwitchTo(w->context);
+
+	w->op.made = lappend_oid(w->op.made, relid);
+	MemoryContextSwitchTo(old);
+}
+
 /* Make the new leaves, and what routes rows to them. */
 static void
 make_tables(Work *w)
@@ -321,14 +344,14 @@ make_tables(Work *w)
 	if (!alone)
 	{
 		w->target = StagingMakeNode(c->container, c->parent, staging_name(w, "new", 0), c->level);
-		w->op.made = lappend_oid(w->op.made, w->target);
+		note_made(w, w->target);
 	}
 	foreach(cell, c->pieces)
 	{
 		Piece	   *piece = lfirst(cell);
 
 		StagingMakeLeaf(c->container, model, staging_name(w, "new", ++n), &piece->leaf);
-		w->op.made = lappend_oid(w->op.made, piece->leaf.relid);
+		note_made(w, piece->leaf.relid);
 		if (c->nested)
 			StagingAddBound(piece->leaf.relid, c->parent, c->modulus, c->remainder);
 		else
@@ -590,25 +613,53 @@ label_of(const Leaf *leaf)
 	return label.data;
 }
 
-/* Rename a table, and those of its indexes that are named after it. */
+/* What follows a table's name and "_" in the name of something that is named after it, or NULL. */
+static const char *
+rest_of_name(const char *name, const char *table)
+{
+	return strncmp(name, table, strlen(table)) == 0 && name[strlen(table)] == '_' ? name + strlen(table) + 1 : NULL;
+}
+
+static void
+rename_statistics(Oid statistics, const char *old, const char *new)
+{
+	HeapTuple	tuple = SearchSysCache1(STATEXTOID, ObjectIdGetDatum(statistics));
+	Form_pg_statistic_ext form = (Form_pg_statistic_ext) GETSTRUCT(tuple);
+	const char *rest = rest_of_name(NameStr(form->stxname), old);
+	char	   *name = rest != NULL ? makeObjectName(new, NULL, rest) : NULL;
+
+	for (int n = 1; rest != NULL && SearchSysCacheExists2(STATEXTNAMENSP, PointerGetDatum(name), ObjectIdGetDatum(form->stxnamespace)); n++)
+		name = makeObjectName(new, NULL, psprintf("%s%d", rest, n));
+	if (rest != NULL)
+		SqlExecute("ALTER STATISTICS %s RENAME TO %s",
+				   quote_qualified_identifier(get_namespace_name(form->stxnamespace), NameStr(form->stxname)), quote_identifier(name));
+	ReleaseSysCache(tuple);
+}
+
+/* Rename a table, and those of its indexes and extended statistics that are named after it. */
 static void
 rename_table(Oid relid, const char *base, const char *label)
 {
 	Oid			schema = get_rel_namespace(relid);
 	char	   *old = get_rel_name(relid);
 	char	   *name = ChooseRelationName(base, NULL, label, schema, false);
-	List	   *indexes = SqlOids("SELECT indexrelid FROM pg_index WHERE indrelid = %u ORDER BY 1", relid);
+	Relation	rel = table_open(relid, NoLock);
+	List	   *indexes = RelationGetIndexList(rel);
+	List	   *statistics = RelationGetStatExtList(rel);
 	ListCell   *cell;
 
+	table_close(rel, NoLock);
 	SqlExecute("ALTER TABLE %s RENAME TO %s", QualifiedName(relid), quote_identifier(name));
 	foreach(cell, indexes)
 	{
-		char	   *index = get_rel_name(lfirst_oid(cell));
+		const char *rest = rest_of_name(get_rel_name(lfirst_oid(cell)), old);
 
-		if (strncmp(index, old, strlen(old)) == 0 && index[strlen(old)] == '_')
+		if (rest != NULL)
 			SqlExecute("ALTER INDEX %s RENAME TO %s", QualifiedName(lfirst_oid(cell)),
-					   quote_identifier(ChooseRelationName(name, NULL, index + strlen(old) + 1, schema, false)));
+					   quote_identifier(ChooseRelationName(name, NULL, rest, schema, false)));
 	}
+	foreach(cell, statistics)
+		rename_statistics(lfirst_oid(cell), old, name);
 }
 
 /*
@@ -634,10 +685,13 @@ swap_step(Work *w, void *arg)
 	const char *container;
 	TimestampTz *locked = arg;
 	Oid			model = linitial_oid(w->sources);
-	StagingMarks marks;
+	List	   *inherited_checks = StagingInheritedChecks(model);
+	List	   *marks = NIL;
 	ListCell   *cell;
 	ListCell   *below;
 
+	foreach(cell, c->pieces)
+		marks = lappend(marks, StagingCollectMarks(model, ((Piece *) lfirst(cell))->leaf.relid));
 	lock_referenced(w);
 	LockRelationOid(c->parent, AccessExclusiveLock);
 	*locked = GetCurrentTimestamp();
@@ -652,7 +706,6 @@ swap_step(Work *w, void *arg)
 	container = get_rel_name(c->container->relid);
 	foreach(cell, w->op.made)
 		StagingShow(lfirst_oid(cell));
-	marks = StagingCollectMarks(model);
 	foreach(cell, c->children)
 		SqlExecute("ALTER TABLE %s DETACH PARTITION %s", parent, QualifiedName(lfirst_oid(cell)));
 	/* The new ones can have the names. */
@@ -662,7 +715,7 @@ swap_step(Work *w, void *arg)
 	if (c->nested)
 	{
 		StagingEndDeferral(model, w->target);
-		StagingAddInheritedChecks(&marks, w->target);
+		StagingAddInheritedChecks(inherited_checks, w->target);
 		SqlExecute("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
 				   parent, QualifiedName(w->target), c->modulus, c->remainder);
 	}
@@ -676,14 +729,14 @@ swap_step(Work *w, void *arg)
 			if (w->target != piece->leaf.relid)
 				SqlExecute("ALTER TABLE %s DETACH PARTITION %s", QualifiedName(w->target), name);
 			StagingEndDeferral(model, piece->leaf.relid);
-			StagingAddInheritedChecks(&marks, piece->leaf.relid);
+			StagingAddInheritedChecks(inherited_checks, piece->leaf.relid);
 			SqlExecute("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
 					   parent, name, piece->modulus, piece->remainder);
 		}
 		if (c->nested)
 			StagingGiveIdentity(w->target, piece->leaf.relid);
 		StagingDropBound(piece->leaf.relid);
-		StagingApplyMarks(&marks, piece->leaf.relid);
+		StagingApplyMarks(list_nth(marks, foreach_current_index(cell)));
 		rename_table(piece->leaf.relid, container, label_of(&piece->leaf));
 	}
 	if (c->nested)
@@ -927,11 +980,10 @@ ChangeChoose(Change *change, Oid partition, void (*choose) (Change *change, Oid 
 void
 ChangeRun(const Change *change)
 {
-	Work	   *w = palloc0(sizeof(Work));
+	Work	   *w = new_work(CurrentMemoryContext);
 	ListCell   *cell;
 
 	w->change = change;
-	w->context = CurrentMemoryContext;
 	w->owner = RelationOwner(change->container->relid);
 	w->sources = leaves_below(change->children);
 	w->keyed = true;
@@ -1006,10 +1058,9 @@ ChangeCleanup(Oid container)
 	remove_strays(container);
 	foreach(cell, left)
 	{
-		Work	   *w = palloc0(sizeof(Work));
+		Work	   *w = new_work(context);
 
 		w->op = *(Operation *) lfirst(cell);
-		w->context = context;
 		w->owner = RelationOwner(w->op.container);
 		/* What a dropped container left is for superusers. */
 		if (!OidIsValid(w->owner) && superuser())

@@ -146,7 +146,7 @@ collect_belongings(Belongings *b, Oid relid, const char *table)
 	b->rest = list_concat(b->rest, ConstraintCommands(relid, "contype = 'f'"));
 	b->rest = list_concat(b->rest, TriggerCommands(relid, table));
 	b->rest = list_concat(b->rest, PolicyCommands(relid, table));
-	b->rest = list_concat(b->rest, CommentCommands(relid, table));
+	b->rest = list_concat(b->rest, CommentCommands(relid, table, "true"));
 }
 
 /* Make the new root without rows, under a name of its own, with the columns of the table. */

@@ -53,8 +53,6 @@
 #include "operation.h"
 #include "sql.h"
 
-#define TRIGGER_NAME		"partitionkey_dual_write"
-
 /* Plans for a trigger, kept for the session. */
 typedef struct Plans
 {
@@ -147,9 +145,9 @@ DualWriteStart(Oid leaf, Oid target, int64 operation)
 	DualWriteStop(leaf);
 	SqlExecute("CREATE TRIGGER %s AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW"
 			   " EXECUTE FUNCTION partitionkey.dual_write(%u, " INT64_FORMAT ")",
-			   TRIGGER_NAME, QualifiedName(leaf), target, operation);
+			   DUAL_WRITE_TRIGGER, QualifiedName(leaf), target, operation);
 	/* Changes that a subscription applies count as well. */
-	SqlExecute("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", QualifiedName(leaf), TRIGGER_NAME);
+	SqlExecute("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", QualifiedName(leaf), DUAL_WRITE_TRIGGER);
 }
 
 void
@@ -157,11 +155,11 @@ DualWriteStop(Oid leaf)
 {
 	SqlActing	acting;
 
-	if (!OidIsValid(get_trigger_oid(leaf, TRIGGER_NAME, true)))
+	if (!OidIsValid(get_trigger_oid(leaf, DUAL_WRITE_TRIGGER, true)))
 		return;
 	/* Whoever owns it by now. */
 	acting = SqlBeginAs(RelationOwner(leaf));
-	SqlExecute("DROP TRIGGER %s ON %s", TRIGGER_NAME, QualifiedName(leaf));
+	SqlExecute("DROP TRIGGER %s ON %s", DUAL_WRITE_TRIGGER, QualifiedName(leaf));
 	SqlEndAs(acting);
 }
 

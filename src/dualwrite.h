@@ -9,6 +9,8 @@
 
 #include "nodes/pg_list.h"
 
+#define DUAL_WRITE_TRIGGER	"partitionkey_dual_write"
+
 /*
  * The unique index by which rows of a leaf are found again: the primary key, or
  * another one over columns that are not null.  InvalidOid if there is none.

@@ -81,19 +81,19 @@ unvalidated_checks(Oid leaf, bool inherited)
 					  " AND coninhcount %s 0 ORDER BY oid", leaf, inherited ? ">" : "=");
 }
 
-static void
-alter_table(Oid relid, List *actions)
+List *
+StagingInheritedChecks(Oid model)
 {
-	ListCell   *cell;
-
-	foreach(cell, actions)
-		SqlExecute("ALTER TABLE %s %s", QualifiedName(relid), (char *) lfirst(cell));
+	return unvalidated_checks(model, true);
 }
 
 void
-StagingAddInheritedChecks(const StagingMarks *marks, Oid relid)
+StagingAddInheritedChecks(List *checks, Oid relid)
 {
-	alter_table(relid, marks->inherited_checks);
+	ListCell   *cell;
+
+	foreach(cell, checks)
+		SqlExecute("ALTER TABLE %s %s", QualifiedName(relid), (char *) lfirst(cell));
 }
 
 void
@@ -130,10 +130,10 @@ StagingMakeLeaf(const Container *container, Oid model, const char *name, Leaf *l
 	ConversionGuardLeaf(container, leaf);
 	copy_foreign_keys(model, leaf->relid);
 	CarryColumnOptions(model, leaf->relid);
+	CarryDetails(model, leaf->relid);
 	SqlExecuteAll(PolicyCommands(model, qualified));
-	SqlExecuteAll(SqlStrings("SELECT format('COMMENT ON TABLE %%s IS %%L', %s, description) FROM pg_description"
-							 " WHERE classoid = 'pg_class'::regclass AND objoid = %u AND objsubid = 0",
-							 quote_literal_cstr(qualified), model));
+	SqlExecuteAll(CommentCommands(model, qualified,
+								  psprintf("classoid = 'pg_policy'::regclass OR objoid = %u AND objsubid = 0", model)));
 	PrivilegesCopy(model, leaf->relid);
 }
 
@@ -247,22 +247,38 @@ marked_index(Oid relid, const char *mark)
 	return oids == NIL ? InvalidOid : linitial_oid(oids);
 }
 
-StagingMarks
-StagingCollectMarks(Oid model)
+StagingMarks *
+StagingCollectMarks(Oid model, Oid leaf)
 {
-	StagingMarks marks;
+	StagingMarks *marks = palloc(sizeof(StagingMarks));
+	char	   *name = QualifiedName(leaf);
+	char		identity = class_of(model)->relreplident;
+	List	   *actions = unvalidated_checks(model, false);
+	ListCell   *cell;
 
-	marks.model = model;
-	marks.identity = class_of(model)->relreplident;
+	marks->leaf = leaf;
+	marks->identity_index = marked_index(model, "indisreplident");
+	marks->clustered_index = marked_index(model, "indisclustered");
 	/* The triggers of the container are part of the leaf only as long as it is attached. */
-	marks.triggers = SqlStrings("SELECT format('%%s TRIGGER %%I', CASE tgenabled WHEN 'O' THEN 'ENABLE' WHEN 'D' THEN 'DISABLE'"
-								" WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, tgname) FROM pg_trigger t"
-								" WHERE tgrelid = %u AND NOT tgisinternal AND tgparentid <> 0"
-								" AND tgenabled <> (SELECT tgenabled FROM pg_trigger p WHERE p.oid = t.tgparentid)", model);
-	marks.inherited_checks = unvalidated_checks(model, true);
-	marks.checks = unvalidated_checks(model, false);
-	marks.identity_index = marked_index(model, "indisreplident");
-	marks.clustered_index = marked_index(model, "indisclustered");
+	actions = list_concat(actions,
+						  SqlStrings("SELECT format('%%s TRIGGER %%I', CASE tgenabled WHEN 'O' THEN 'ENABLE' WHEN 'D' THEN 'DISABLE'"
+									 " WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, tgname) FROM pg_trigger t"
+									 " WHERE tgrelid = %u AND NOT tgisinternal AND tgparentid <> 0"
+									 " AND tgenabled <> (SELECT tgenabled FROM pg_trigger p WHERE p.oid = t.tgparentid)", model));
+	if (identity == REPLICA_IDENTITY_FULL)
+		actions = lappend(actions, "REPLICA IDENTITY FULL");
+	if (identity == REPLICA_IDENTITY_NOTHING)
+		actions = lappend(actions, "REPLICA IDENTITY NOTHING");
+	marks->commands = NIL;
+	foreach(cell, actions)
+		marks->commands = lappend(marks->commands, psprintf("ALTER TABLE %s %s", name, (char *) lfirst(cell)));
+	marks->commands = list_concat(marks->commands, TriggerCommands(model, name));
+	marks->commands = list_concat(marks->commands, RuleCommands(model, name));
+	marks->commands = list_concat(marks->commands,
+								  CommentCommands(model, name,
+												  psprintf("classoid IN ('pg_trigger'::regclass, 'pg_rewrite'::regclass) OR classoid = 'pg_constraint'::regclass"
+														   " AND objoid IN (SELECT oid FROM pg_constraint WHERE conrelid = %u AND contype = 'c' AND NOT convalidated)",
+														   model)));
 	return marks;
 }
 
@@ -277,16 +293,9 @@ mark_index(Oid leaf, Oid index, const char *command)
 }
 
 void
-StagingApplyMarks(const StagingMarks *marks, Oid leaf)
+StagingApplyMarks(const StagingMarks *marks)
 {
-	char	   *name = QualifiedName(leaf);
-
-	alter_table(leaf, marks->checks);
-	alter_table(leaf, marks->triggers);
-	if (marks->identity == REPLICA_IDENTITY_FULL || marks->identity == REPLICA_IDENTITY_NOTHING)
-		SqlExecute("ALTER TABLE %s REPLICA IDENTITY %s", name,
-				   marks->identity == REPLICA_IDENTITY_FULL ? "FULL" : "NOTHING");
-	mark_index(leaf, marks->identity_index, "REPLICA IDENTITY USING INDEX");
-	mark_index(leaf, marks->clustered_index, "CLUSTER ON");
-	SqlExecuteAll(TriggerCommands(marks->model, name));
+	mark_index(marks->leaf, marks->identity_index, "REPLICA IDENTITY USING INDEX");
+	mark_index(marks->leaf, marks->clustered_index, "CLUSTER ON");
+	SqlExecuteAll(marks->commands);
 }

@@ -44,28 +44,26 @@ extern void StagingGiveIdentity(Oid node, Oid leaf);
 extern void StagingEndDeferral(Oid model, Oid relid);
 
 /*
- * What a leaf has by itself that can only be given to its successors once they
- * are partitions, as commands for one of them.  Collected while the leaf still
- * is one.
+ * What a leaf has by itself that can only be given to a successor once that is
+ * a partition.  Collected while the leaf still is one, and nobody can change it.
  */
 typedef struct StagingMarks
 {
-	Oid			model;
+	Oid			leaf;			/* the successor */
 	Oid			identity_index; /* indexes of the container, or invalid */
 	Oid			clustered_index;
-	char		identity;		/* replica identity */
-	List	   *inherited_checks;	/* not validated: "ADD CONSTRAINT ..." (char *) */
-	List	   *checks;			/* those of the leaf's own */
-	List	   *triggers;		/* state of inherited triggers: "DISABLE TRIGGER ..." (char *) */
+	List	   *commands;		/* char *, with the name that the successor has when they are collected */
 } StagingMarks;
 
-extern StagingMarks StagingCollectMarks(Oid model);
-extern void StagingApplyMarks(const StagingMarks *marks, Oid leaf);
+extern StagingMarks *StagingCollectMarks(Oid model, Oid leaf);
+extern void StagingApplyMarks(const StagingMarks *marks);
 
 /*
- * Before a leaf, or a node with leaves, is attached: give it the checks that it
- * is to have from its parent, and that rows that were copied need not meet.
+ * The checks that a leaf has from its parent and that are not validated, and how
+ * to give them to a leaf, or a node with leaves, before it is attached: rows that
+ * were copied need not meet them.
  */
-extern void StagingAddInheritedChecks(const StagingMarks *marks, Oid relid);
+extern List *StagingInheritedChecks(Oid model);
+extern void StagingAddInheritedChecks(List *checks, Oid relid);
 
 #endif							/* PARTITIONKEY_STAGING_H */
