@@ -203,7 +203,8 @@ SET client_min_messages = error; -- where wal_level is lower
 CREATE PUBLICATION regress_pk_pub FOR TABLE c WHERE (id > 0) WITH (publish_via_partition_root);
 SET client_min_messages = warning;
 CREATE TABLE amounts_before AS SELECT * FROM amounts();
-SELECT kind, count(*) FROM belongings('c_p0') GROUP BY kind ORDER BY kind;
+-- (PostgreSQL 18 has a constraint for each NOT NULL too)
+SELECT kind, count(*) FROM belongings('c_p0') WHERE value NOT LIKE '%"def": "NOT NULL %' GROUP BY kind ORDER BY kind;
 CALL note('c_p0');
 SELECT count(*) FROM differences('c_p8');
 -- Rows that a constraint which isn't validated doesn't allow stay, too.
