@@ -440,9 +440,42 @@ number_of_blocks(Oid relid)
 	return blocks;
 }
 
+/* Whether anybody is changing rows of a table just now. */
+static bool
+is_written(Oid relid)
+{
+	LOCKTAG		tag = relation_tag(relid);
+	VirtualTransactionId *writers = GetLockConflicts(&tag, ShareLock, NULL);
+	bool		any = VirtualTransactionIdIsValid(writers[0]);
+
+	pfree(writers);
+	return any;
+}
+
+/* Leave the machine to applications for the rest of the time, as VACUUM does. */
+static void
+pace(double milliseconds)
+{
+	/* A batch that waited for a lock has left the machine alone already. */
+	pause_for((int) Min(milliseconds * (1 / SettingCopyEffort - 1), 1000));
+}
+
+static double
+milliseconds_since(instr_time began)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, began);
+	return INSTR_TIME_GET_MILLISEC(now);
+}
+
 /*
  * Most batches meet no row that is there already, and can do without looking
  * for one, which takes half as long again.  One that does is done over.
+ *
+ * Who changes a row of a batch waits for the end of it, so a batch must be short
+ * while applications write; else nobody is there to be kept waiting.
  */
 static void
 copy_source(Work *w, Oid source)
@@ -459,9 +492,13 @@ copy_source(Work *w, Oid source)
 	batch.key = DualWriteList(DualWriteKeyColumns(DualWriteIndex(source)), "");
 	while (batch.from < blocks)
 	{
+		instr_time	began;
+		double		took;
+		bool		written;
 		bool		done;
 
 		give_way(w, false);
+		INSTR_TIME_SET_CURRENT(began);
 		batch.to = Min(blocks, batch.from + size);
 		act(w);
 		done = attempt(copy_step, w, &batch);
@@ -488,11 +525,15 @@ copy_source(Work *w, Oid source)
 		/* Where applications write, the next batch is likely to meet a row, too. */
 		batch.skip = batch.skip && ++skipped % 16 != 0;
 		w->copied += batch.rows;
-		if (batch.rows < SettingBatchRows / 2)
-			size = Min(size * 2, 4096);
-		else if (batch.rows > SettingBatchRows)
-			size = Max(1, size / 2);
 		batch.from = batch.to;
+		took = milliseconds_since(began);
+		written = is_written(source);
+		if (batch.rows > SettingBatchRows || (written && took > SettingLockTimeout / 2))
+			size = Max(1, size / 2);
+		else if (batch.rows < SettingBatchRows / 2 && !(written && took > SettingLockTimeout / 4))
+			size = Min(size * 2, 4096);
+		if (written)
+			pace(took);
 	}
 }
 

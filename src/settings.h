@@ -10,6 +10,7 @@
 extern int	SettingLockTimeout; /* milliseconds that an operation waits for a lock, with others behind it */
 extern int	SettingRetryPause;	/* milliseconds until it tries again */
 extern int	SettingBatchRows;	/* rows copied in one transaction */
+extern double SettingCopyEffort;	/* share of the time that it copies while applications write */
 extern int	SettingPhysicalLimit;	/* size above which maintain divides a leaf, in megabytes */
 extern int	SettingLogicalLimit;	/* size of a logical partition that is reported, in megabytes */
 
