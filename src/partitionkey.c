@@ -21,7 +21,7 @@ PG_MODULE_MAGIC;
 int			SettingLockTimeout = 100;
 int			SettingRetryPause = 500;
 int			SettingBatchRows = 2000;
-double		SettingCopyEffort = 0.3;
+double		SettingCopyEffort = 0.5;
 int			SettingPhysicalLimit = 50 * 1024;
 int			SettingLogicalLimit = 20 * 1024;
 
@@ -45,7 +45,7 @@ _PG_init(void)
 	DefineCustomRealVariable("partitionkey.copy_effort",
 							 "The share of the time that an operation copies while applications write to the partition.",
 							 "1 is as fast as it goes; it pauses for the rest of the time after each batch.",
-							 &SettingCopyEffort, 0.3, 0.01, 1, PGC_USERSET, 0, NULL, NULL, NULL);
+							 &SettingCopyEffort, 0.5, 0.01, 1, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("partitionkey.physical_partition_limit",
 							"The size above which maintain divides a partition, with indexes and TOAST.",
 							"Halves of a range that together are below a quarter of it are merged.",

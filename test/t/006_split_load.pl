@@ -485,6 +485,28 @@ foreach my $isolation ('REPEATABLE READ', 'SERIALIZABLE')
 	is(value(q{SELECT sum(misplaced) FROM partitionkey.verify('snap')}), '0', 'each row is in its leaf');
 }
 
+# The copy leaves the machine to who writes, and to nobody else.  The lock on a row keeps it at its first block until then.
+$node->safe_psql('postgres', q{
+	CREATE TABLE paced (k int PRIMARY KEY, v int);
+	INSERT INTO paced SELECT i, 0 FROM generate_series(1, 40000) i;
+	SELECT partitionkey.create_container('paced', '{/k}', '{1}');
+});
+$holder->query('BEGIN; SELECT FROM paced WHERE k = 1 FOR UPDATE');
+$op->query('SET partitionkey.copy_effort = 0.01; SET partitionkey.batch_rows = 100');
+$op->send("CALL partitionkey.split_partition('paced_p0')");
+wait_for_phase('paced', 'copying');
+$writer->query('BEGIN; UPDATE paced SET v = 1 WHERE k = 40000');
+$holder->query('COMMIT');
+sleep 2;
+# 177 batches that take a millisecond or more, and 99 times that for each pause
+cmp_ok(value('SELECT rows_copied FROM partitionkey.operations'), '<', 20000, 'who writes slows down the copy');
+$begin = time;
+$writer->query('COMMIT');
+is($op->result, '', 'the split is made');
+cmp_ok(time - $begin, '<', 8, 'the copy is fast when nobody writes');
+is(value(q{SELECT count(*) || ' ' || sum(v) FROM paced}), '40000 1', 'all rows are there');
+$op->query('RESET partitionkey.copy_effort; RESET partitionkey.batch_rows');
+
 # Two SERIALIZABLE transactions read what the other one writes.  One of them fails, whatever happens in between.
 sub write_skew
 {

@@ -1,0 +1,74 @@
+/*
+ * work.h
+ *		A change of partitions under way, in steps that are transactions of their own.
+ */
+#ifndef PARTITIONKEY_WORK_H
+#define PARTITIONKEY_WORK_H
+
+#include "postgres.h"
+
+#include "storage/lock.h"
+
+#include "change.h"
+#include "operation.h"
+#include "sql.h"
+
+/* A change under way.  All of it lives in its context, which the caller gives. */
+typedef struct Work
+{
+	const Change *change;
+	MemoryContext context;		/* lives as long as this */
+	MemoryContext scratch;		/* of one attempt */
+	Oid			owner;			/* of the container */
+	List	   *sources;		/* leaves whose rows move */
+	bool		keyed;			/* rows can be found again, so that writers need not wait */
+	Oid			target;			/* where rows are put: the node, a staging table, or the only piece */
+	Operation	op;
+	int64		copied;
+	bool		met_row;		/* why the last attempt failed */
+	bool		patient;		/* nobody is behind us yet: wait as long as the user wants */
+
+	SqlActing	acting;			/* of the current transaction */
+} Work;
+
+/* Something that a change does, under the locks of its transaction. */
+typedef void (*WorkStep) (Work *w, void *arg);
+
+extern Work *WorkNew(MemoryContext context);
+
+/* Begin to act as the owner, in the current transaction; and end it. */
+extern void WorkBegin(Work *w);
+extern void WorkCommit(Work *w);
+
+/*
+ * Commit a part of the copy.  After a crash the operation is over anyway, so
+ * nobody needs to wait for the disk.
+ */
+extern void WorkCommitLazily(Work *w);
+
+/*
+ * Try a step under a short lock timeout (partitionkey.lock_timeout), in a
+ * subtransaction.  False if it could not get a lock, or met a row that is there
+ * already (met_row); then all it did is undone.  Other errors are thrown.
+ */
+extern bool WorkAttempt(WorkStep step, Work *w, void *arg);
+
+/* Do a step in a transaction of its own, as often as it takes to get its locks. */
+extern void WorkInsist(WorkStep step, Work *w, void *arg);
+
+/* Record that the operation enters a phase, in a transaction of its own. */
+extern void WorkEnter(Work *w, const char *phase);
+
+/* Sleep, and be cancelled meanwhile. */
+extern void WorkPause(int milliseconds);
+
+/*
+ * Give up (ERRCODE_OBJECT_IN_USE) for somebody who wants to change the table and
+ * keeps others waiting; to_all: for everybody who waits for a strong lock.
+ */
+extern void WorkGiveWay(const Work *w, bool to_all);
+
+/* The lock that an operation has on a leaf all the time. */
+extern LOCKTAG WorkLockTag(Oid relid);
+
+#endif							/* PARTITIONKEY_WORK_H */
