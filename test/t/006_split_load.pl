@@ -126,7 +126,7 @@ sub change
 	return 0;
 }
 
-# Leaves that are the halves of one range, read from the bounds.
+# Leaves that are the halves of one range, and the node they hang on, read from the bounds.
 sub halves
 {
 	my ($container) = @_;
@@ -137,7 +137,7 @@ sub halves
 			FROM pg_partition_tree('$container') t JOIN pg_class c ON c.oid = t.relid JOIN pg_inherits ON inhrelid = c.oid,
 				regexp_match(pg_get_expr(relpartbound, c.oid), 'modulus (\\d+), remainder (\\d+)') m
 			WHERE isleaf)
-		SELECT a.leaf, b.leaf FROM leaf a JOIN leaf b USING (inhparent, modulus)
+		SELECT a.leaf, b.leaf, inhparent::regclass FROM leaf a JOIN leaf b USING (inhparent, modulus)
 		WHERE b.remainder = a.remainder + modulus / 2 ORDER BY hashtext(a.leaf::text || $seed)});
 }
 sub leaves { my ($container) = @_; return split /\n/, value("SELECT partition FROM partitionkey.physical_partitions WHERE container = '$container'::regclass") }
@@ -410,6 +410,56 @@ for (my @halves; leaves('events') > 2 && (@halves = halves('events'));)
 is(scalar(leaves('events')), 2, 'merged to two leaves');
 check_container('events', 'shadow', 'merged');
 $cursor->quit;
+
+#
+# From 8 leaves to 64 and back, in random order
+#
+
+$node->safe_psql('postgres', q{
+	CREATE TABLE wide (k int, id int, n int NOT NULL, PRIMARY KEY (k, id));
+	INSERT INTO wide SELECT i, i % 8, 0 FROM generate_series(1, 16000) i;
+	SELECT partitionkey.create_container('wide', '{/k}', '{8}');
+	CREATE TABLE wide_shadow AS TABLE wide;
+	ALTER TABLE wide_shadow ADD PRIMARY KEY (k, id);
+	VACUUM ANALYZE wide, wide_shadow;
+});
+# each client has the ids of its number
+my $row = "\\set k random(1, 20000)\n";
+my $mine = 'k = :k::int AND id = :client_id::int';
+script('wide_put', $row . 'WITH c AS (INSERT INTO wide VALUES (:k::int, :client_id::int, 1) ON CONFLICT (k, id) DO UPDATE SET n = wide.n + 1 RETURNING *)
+ INSERT INTO wide_shadow SELECT * FROM c ON CONFLICT (k, id) DO UPDATE SET n = EXCLUDED.n;');
+script('wide_delete', $row . "WITH c AS (DELETE FROM wide WHERE $mine RETURNING *) DELETE FROM wide_shadow s USING c WHERE s.k = c.k AND s.id = c.id;");
+script('wide_move', $row . "WITH c AS (UPDATE wide SET k = k + 30000 WHERE $mine RETURNING *) UPDATE wide_shadow s SET k = c.k FROM c WHERE s.k = c.k - 30000 AND s.id = c.id;");
+script('wide_read', "SELECT differ('wide', (SELECT ARRAY[count(*), sum(k), sum(n)] FROM wide), (SELECT ARRAY[count(*), sum(k), sum(n)] FROM wide_shadow));");
+script('wide_tiles', "SELECT check_tiles('wide');\n\\sleep 5 ms");
+
+my ($wide_changes, $wide_most, $growing, $wide_round) = (0, 8, 1, 0);
+# each round under a load of its own, until all is done
+for (; $growing || leaves('wide') > 8; $wide_round++)
+{
+	my @loads = (load([ '-T', 4, '-M', 'prepared', '-c', 4, '-R', 150 ], '', wide_put => 6, wide_delete => 2, wide_move => 2),
+		load([ '-T', 4, '-M', 'prepared', '-c', 1, '-R', 20 ], '', wide_read => 1), load([ '-T', 4, '-c', 1, '-R', 40 ], '', wide_tiles => 1));
+	for (my $end = time + 4; time < $end;)
+	{
+		my @leaves = leaves('wide');
+		my @halves = halves('wide');
+
+		$wide_most = @leaves if @leaves > $wide_most;
+		$growing &&= @leaves < 64;
+		last if !$growing && @leaves <= 8;
+		# not those that the container was made with
+		@halves = grep { $_->[2] ne 'wide' } @halves;
+		my $sql = $growing ? 'split_partition(' . quoted($leaves[ rand @leaves ]) . ')' : 'merge_partitions(' . quoted($halves[0][0]) . ', ' . quoted($halves[0][1]) . ')';
+		change("CALL partitionkey.$sql") and $wide_changes++;
+	}
+	finished($loads[$_], "8 to 64 leaves and back, round $wide_round, " . qw(writers reader ranges)[$_]) foreach 0 .. 2;
+	is(value(q{SELECT sum(misplaced) FROM partitionkey.verify('wide')}), '0', "round $wide_round: each row is in its leaf");
+	last if $wide_round > 100;
+}
+is($wide_most, 64, 'there were 64 leaves');
+is(scalar(leaves('wide')), 8, 'merged to 8 leaves');
+is($wide_changes, 2 * 56, 'by as many splits as merges');
+check_container('wide', 'wide_shadow', '64 leaves and back');
 
 #
 # Snapshots: sessions stop at chosen points here
