@@ -1138,3 +1138,13 @@ CREATE PROCEDURE cleanup(container regclass DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE cleanup(regclass) IS
 	'removes what operations that ended half-way left behind';
+
+----------------------------------------------------------------------------
+-- Insight: where data lies
+----------------------------------------------------------------------------
+
+CREATE FUNCTION logical_partitions(container regclass, levels int DEFAULT NULL, sample float8 DEFAULT NULL)
+	RETURNS TABLE (key jsonb, items bigint, bytes bigint, share float8, partitions regclass[])
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE;
+COMMENT ON FUNCTION logical_partitions(regclass, int, float8) IS
+	'the keys of a container, or their first levels, by the number of their rows, with their stored size and the leaf partitions that hold them; counted, or estimated from a sample of so many per cent';

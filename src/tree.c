@@ -395,6 +395,18 @@ kind_hint(const JsonbValue *value)
 	return "Write text, uuids, dates and times in quotes.";
 }
 
+/* Numbers that JSON has no digits for are strings there, as to_jsonb writes them. */
+static bool
+is_special_number(const JsonbValue *value)
+{
+	static const char *const names[] = {"NaN", "Infinity", "-Infinity"};
+
+	for (size_t i = 0; i < lengthof(names) && value->type == jbvString; i++)
+		if (value->val.string.len == (int) strlen(names[i]) && memcmp(value->val.string.val, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
 /*
  * The component that a column holds when a key gives it this JSON value: a
  * string is read as the column's type, so that '["A0EE..."]' finds a uuid.
@@ -415,8 +427,10 @@ set_component(Component *c, const JsonbValue *value, int n, Oid relid, AttrNumbe
 		ComponentSetJsonbValue(c, value);
 		return;
 	}
-	if (is_integer_type(typid) || typid == NUMERICOID || typid == FLOAT4OID || typid == FLOAT8OID)
+	if (is_integer_type(typid))
 		fits = value->type == jbvNumeric;
+	else if (typid == NUMERICOID || typid == FLOAT4OID || typid == FLOAT8OID)
+		fits = value->type == jbvNumeric || is_special_number(value);
 	else if (typid == BOOLOID)
 		fits = value->type == jbvBool;
 	else
