@@ -1148,3 +1148,9 @@ CREATE FUNCTION logical_partitions(container regclass, levels int DEFAULT NULL, 
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE;
 COMMENT ON FUNCTION logical_partitions(regclass, int, float8) IS
 	'the keys of a container, or their first levels, by the number of their rows, with their stored size and the leaf partitions that hold them; counted, or estimated from a sample of so many per cent';
+
+CREATE FUNCTION hot_partitions(container regclass, threshold float8 DEFAULT 0.2, sample float8 DEFAULT NULL)
+	RETURNS TABLE (kind text, key jsonb, partitions regclass[], share float8, reason text, relieved_by text)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE;
+COMMENT ON FUNCTION hot_partitions(regclass, float8, float8) IS
+	'keys and their levels, and leaf partitions, that carry more than a share of the items, bytes, reads or writes, with the reason and what would relieve it';

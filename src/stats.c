@@ -29,6 +29,9 @@
 /* So many hash tables at once may each have work_mem, as a query with some joins has them. */
 #define FULL_HASH_TABLES	8
 
+/* A leaf is hot if it has more than so many even shares. */
+#define UNEVEN				1.5
+
 bool
 CountFromArguments(Count *count, FunctionCallInfo fcinfo, int levels, int sample)
 {
@@ -167,6 +170,23 @@ CountTellError(const Count *count)
 					   " at most its items, at least its bytes / %d. That is %.2g %% for 1,000 blocks, %.2g %% for 100,000."
 					   " Keys of which no row was read are missing.",
 					   factor, BLCKSZ, 100 * sqrt(factor / 1000), 100 * sqrt(factor / 100000))));
+}
+
+double
+ThresholdArgument(double threshold)
+{
+	if (!(threshold >= 0 && threshold <= 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("threshold must be a share from 0 to 1"),
+				 errhint("Write 0.2 for 20 per cent.")));
+	return threshold;
+}
+
+double
+HotLeafShare(const Count *count, double threshold)
+{
+	return Max(threshold, UNEVEN / Max(1, list_length(count->leaves)));
 }
 
 /* Whether each key lies in one leaf, as it does where no deeper level divides. */

@@ -52,6 +52,13 @@ extern char *CountLeaves(const Count *count);
 /* If a sample is read, tell what error to expect in what comes of it. */
 extern void CountTellError(const Count *count);
 
+/*
+ * The share from which on keys are hot, as an argument (error 22023), and that
+ * for leaves: a leaf that has but little more than an even share is not.
+ */
+extern double ThresholdArgument(double threshold);
+extern double HotLeafShare(const Count *count, double threshold);
+
 /* A level's value in a row, as an SQL expression: what the rows of a logical partition share. */
 extern char *KeyExpression(const Container *container, int level);
 
