@@ -9,7 +9,6 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
@@ -23,9 +22,6 @@
 
 #include "sql.h"
 #include "stats.h"
-
-/* Fewer rows read or written than this say nothing about a leaf. */
-#define MIN_ACTIVITY		100
 
 /* Values that grow with time: the correlation of value and place, and items a value, from which on they count as such. */
 #define TIME_CORRELATION	0.9
@@ -83,17 +79,15 @@ hot_query(const Hot *hot)
 		appendStringInfo(&sql, ", c%d AS MATERIALIZED (SELECT %s, leaf, sum(items) AS items, sum(bytes) AS bytes FROM c%d GROUP BY %s, leaf)",
 						 i, CountKeyList(i), i + 1, CountKeyList(i));
 	appendStringInfo(&sql, ", total AS (SELECT sum(items)::float8 AS items, sum(bytes)::float8 AS bytes FROM c1)"
-					 ", leaves AS (%s)"
+					 ", activity AS (%s)"
 					 ", leaf AS (SELECT leaf, sum(items)::float8 AS items, sum(bytes)::float8 AS bytes, count(*) AS keys, max(items) AS largest FROM c%d GROUP BY leaf)"
-					 ", hot AS MATERIALIZED (", CountLeaves(&hot->count), levels);
+					 ", hot AS MATERIALIZED (", CountActivity(&hot->count), levels);
 	for (int i = 1; i <= levels; i++)
 		appendStringInfo(&sql, "%sSELECT %d AS level, jsonb_build_array(%s) AS key, k.items, k.bytes, holders, values"
 						 " FROM (SELECT %s, sum(items)::float8 AS items, sum(bytes)::float8 AS bytes, array_agg(leaf) AS holders, count(*) OVER () AS values FROM c%d GROUP BY %s) k, total"
 						 " WHERE greatest(k.items / total.items, k.bytes / total.bytes) > %.17g",
 						 i > 1 ? " UNION ALL " : "", i, CountKeyList(i), CountKeyList(i), i, CountKeyList(i), hot->threshold);
-	appendStringInfoString(&sql, "), next AS (SELECT level - 1 AS level, key - -1 AS key, max(items) AS items FROM hot WHERE level > 1 GROUP BY 1, 2)"
-						   ", activity AS (SELECT leaf, (pg_stat_get_tuples_returned(leaf) + coalesce((SELECT sum(pg_stat_get_tuples_returned(indexrelid)) FROM pg_index WHERE indrelid = leaf), 0))::float8 AS reads,"
-						   " (pg_stat_get_tuples_inserted(leaf) + pg_stat_get_tuples_updated(leaf) + pg_stat_get_tuples_deleted(leaf))::float8 AS writes FROM leaves)");
+	appendStringInfoString(&sql, "), next AS (SELECT level - 1 AS level, key - -1 AS key, max(items) AS items FROM hot WHERE level > 1 GROUP BY 1, 2)");
 
 	/* the keys */
 	appendStringInfoString(&sql, " SELECT 'k' AS kind, level, hot.key, hot.items / total.items AS items, hot.bytes / total.bytes AS bytes, NULL::float8 AS reads, NULL::float8 AS writes,"
@@ -104,10 +98,8 @@ hot_query(const Hot *hot)
 					 " (SELECT jsonb_build_array(%s) FROM c%d WHERE c%d.leaf = p.leaf ORDER BY items DESC, %s LIMIT 1) END,"
 					 " items, bytes, reads, writes, ARRAY[leaf], (keys = 1)::int, largest, 0, false, place"
 					 " FROM (SELECT leaf, leaf.items / total.items AS items, leaf.bytes / total.bytes AS bytes, keys, leaf.largest / leaf.items AS largest,"
-					 " CASE WHEN sum(reads) OVER () >= %d THEN reads / sum(reads) OVER () END AS reads,"
-					 " CASE WHEN sum(writes) OVER () >= %d THEN writes / sum(writes) OVER () END AS writes, place"
-					 " FROM total, activity JOIN leaves USING (leaf) LEFT JOIN leaf USING (leaf)) p",
-					 hot->uneven, CountKeyList(levels), levels, levels, CountKeyList(levels), MIN_ACTIVITY, MIN_ACTIVITY);
+					 " reads, writes, place FROM total, activity LEFT JOIN leaf USING (leaf)) p",
+					 hot->uneven, CountKeyList(levels), levels, levels, CountKeyList(levels));
 	/* the latest value of the first level */
 	appendStringInfo(&sql, " UNION ALL (SELECT 'l', 1, jsonb_build_array(k1), sum(c1.items) / max(total.items), NULL, NULL, NULL, array_agg(leaf), max(total.items) / count(*) OVER (), 0, count(*) OVER (),"
 					 " jsonb_build_array(k1) ->> 0 ~ %s, 0 FROM c1, total GROUP BY k1 ORDER BY k1 DESC LIMIT 1)", TIME_PATTERN);

@@ -29,6 +29,9 @@
 /* So many hash tables at once may each have work_mem, as a query with some joins has them. */
 #define FULL_HASH_TABLES	8
 
+/* Fewer rows read or written than this say nothing about a leaf. */
+#define MIN_ACTIVITY		100
+
 /* A leaf is hot if it has more than so many even shares. */
 #define UNEVEN				1.5
 
@@ -135,6 +138,16 @@ CountLeaves(const Count *count)
 		appendStringInfo(&sql, "%s%u", cell == list_head(count->leaves) ? "" : ",", ((Leaf *) lfirst(cell))->relid);
 	appendStringInfoString(&sql, "}'::oid[]) WITH ORDINALITY AS l(leaf, place)");
 	return sql.data;
+}
+
+char *
+CountActivity(const Count *count)
+{
+	return psprintf("SELECT leaf, place, CASE WHEN sum(reads) OVER () >= %d THEN reads / sum(reads) OVER () END AS reads,"
+					" CASE WHEN sum(writes) OVER () >= %d THEN writes / sum(writes) OVER () END AS writes FROM (SELECT leaf, place,"
+					" (pg_stat_get_tuples_returned(leaf) + coalesce((SELECT sum(pg_stat_get_tuples_returned(indexrelid)) FROM pg_index WHERE indrelid = leaf), 0))::float8 AS reads,"
+					" (pg_stat_get_tuples_inserted(leaf) + pg_stat_get_tuples_updated(leaf) + pg_stat_get_tuples_deleted(leaf))::float8 AS writes FROM (%s) l) a",
+					MIN_ACTIVITY, MIN_ACTIVITY, CountLeaves(count));
 }
 
 char *

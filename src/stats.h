@@ -49,6 +49,13 @@ extern char *CountKeyList(int levels);
 /* The leaves as a query: columns leaf oid, place bigint. */
 extern char *CountLeaves(const Count *count);
 
+/*
+ * The query for each leaf's share of the rows read and written since the
+ * statistics were reset: columns leaf oid, place bigint, reads float8, writes
+ * float8, which are NULL where little was read or written in all.
+ */
+extern char *CountActivity(const Count *count);
+
 /* If a sample is read, tell what error to expect in what comes of it. */
 extern void CountTellError(const Count *count);
 
