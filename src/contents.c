@@ -19,40 +19,49 @@
 /* Columns of the query. */
 enum
 {
-	PLACE = 1, LEAF_ITEMS, LEAF_BYTES, LEAF_KEYS, LEAF_HOT, KEY, LABEL, ITEMS, BYTES, HOT
+	PLACE = 1, LEVEL, KEY, LABEL, ITEMS, BYTES, PARTS, HOT
 };
 
 /*
- * One row for each of the largest keys of a leaf, with the sums of the leaf, and
- * one for a leaf without rows.
+ * The keys of a level, ranked among those of a leaf with the same values
+ * before; r1, r2, r3 are the ranks of a key and its prefixes.
  */
+static void
+append_ranks(StringInfo sql, int level, int nparts, double threshold)
+{
+	char	   *keys = CountKeyList(level);
+	char	   *above = level > 1 ? psprintf(", %s", CountKeyList(level - 1)) : "";
+
+	appendStringInfo(sql, ", s%d AS (SELECT *, row_number() OVER (PARTITION BY leaf%s ORDER BY bytes DESC, items DESC, k%d) AS r%d,"
+					 " sum(items) OVER (PARTITION BY %s) > %.17g * sum(items) OVER () OR sum(bytes) OVER (PARTITION BY %s) > %.17g * sum(bytes) OVER () AS above FROM c%d)",
+					 level, above, level, level, keys, threshold, keys, threshold, level);
+	if (level == 1)
+		appendStringInfo(sql, ", p1 AS (SELECT *, above AS hot FROM s1 WHERE r1 <= %d)", nparts);
+	else
+		appendStringInfo(sql, ", p%d AS (SELECT s%d.*, %s, p%d.hot OR above AS hot FROM s%d JOIN (SELECT leaf%s, hot, %s FROM p%d) p%d USING (leaf%s) WHERE r%d <= %d)",
+						 level, level, level == 2 ? "r1" : "r1, r2", level - 1, level, above, level == 2 ? "r1" : "r1, r2", level - 1, level - 1, above, level, nparts);
+}
+
+/* Leaves and keys, each with its parts after it. */
 static char *
-contents_query(const Count *count, double threshold, int nlargest)
+contents_query(const Count *count, double threshold, const int *nparts)
 {
 	StringInfoData sql;
-	char	   *keys = CountKeyList(count->levels);
-	const char *total = "sum(%s) OVER (PARTITION BY %s)::float8 / sum(%s) OVER ()";
 
 	initStringInfo(&sql);
-	appendStringInfo(&sql, "SELECT place, coalesce(leaf_items, 0)::bigint, coalesce(leaf_bytes, 0)::bigint, coalesce(leaf_keys, 0),"
-					 " coalesce(greatest(leaf_share, reads, writes) > %.17g, false), key,"
-					 " (SELECT string_agg(coalesce(v, 'null'), ' / ' ORDER BY n) FROM jsonb_array_elements_text(key) WITH ORDINALITY AS e(v, n)),"
-					 " items, bytes, key_share > %.17g FROM (%s) activity LEFT JOIN (SELECT jsonb_build_array(%s) AS key, s.* FROM (SELECT *",
-					 HotLeafShare(count, threshold), threshold, CountActivity(count), keys);
-	appendStringInfo(&sql, ", row_number() OVER (PARTITION BY leaf ORDER BY bytes DESC, items DESC, %s) AS rank, sum(items) OVER (PARTITION BY leaf) AS leaf_items,"
-					 " sum(bytes) OVER (PARTITION BY leaf) AS leaf_bytes, count(*) OVER (PARTITION BY leaf) AS leaf_keys, greatest(", keys);
-	appendStringInfo(&sql, total, "items", "leaf", "items");
-	appendStringInfoString(&sql, ", ");
-	appendStringInfo(&sql, total, "bytes", "leaf", "bytes");
-	appendStringInfoString(&sql, ") AS leaf_share, greatest(0");
-	for (int i = 1; i <= count->levels; i++)
-	{
-		appendStringInfoString(&sql, ", ");
-		appendStringInfo(&sql, total, "items", CountKeyList(i), "items");
-		appendStringInfoString(&sql, ", ");
-		appendStringInfo(&sql, total, "bytes", CountKeyList(i), "bytes");
-	}
-	appendStringInfo(&sql, ") AS key_share FROM (%s) c) s WHERE rank <= %d) k USING (leaf) ORDER BY place, rank", CountQuery(count), nlargest);
+	appendStringInfo(&sql, "WITH %s", CountRollup(count));
+	for (int level = 1; level <= count->levels; level++)
+		append_ranks(&sql, level, nparts[level - 1], threshold);
+	appendStringInfo(&sql, " SELECT place, level, key, coalesce(key ->> -1, 'null'), items::bigint, bytes::bigint, parts, hot FROM (%s) a JOIN ("
+					 "SELECT 0 AS level, NULL::jsonb AS key, leaf, coalesce(items, 0) AS items, coalesce(bytes, 0) AS bytes, coalesce(parts, 0) AS parts,"
+					 " coalesce(greatest(items / sum(items) OVER (), bytes / sum(bytes) OVER (), reads, writes) > %.17g, false) AS hot,"
+					 " NULL::bigint AS r1, NULL::bigint AS r2, NULL::bigint AS r3 FROM (%s) a"
+					 " LEFT JOIN (SELECT leaf, sum(items) AS items, sum(bytes) AS bytes, count(*) AS parts FROM c1 GROUP BY leaf) l USING (leaf)",
+					 CountLeaves(count), HotLeafShare(count, threshold), CountActivity(count));
+	for (int level = 1; level <= count->levels; level++)
+		appendStringInfo(&sql, " UNION ALL SELECT %d, jsonb_build_array(%s), leaf, items, bytes, parts, hot, r1, %s, %s FROM p%d",
+						 level, CountKeyList(level), level > 1 ? "r2" : "NULL", level > 2 ? "r3" : "NULL", level);
+	appendStringInfoString(&sql, ") k USING (leaf) ORDER BY place, r1 NULLS FIRST, r2 NULLS FIRST, r3 NULLS FIRST");
 	return sql.data;
 }
 
@@ -64,49 +73,42 @@ number_of(HeapTuple tuple, TupleDesc desc, int column)
 	return DatumGetInt64(SPI_getbinval(tuple, desc, column, &isnull));
 }
 
-static KeyContents *
-read_key(HeapTuple tuple, TupleDesc desc)
+static Contents *
+read_contents(const Count *count, HeapTuple tuple, TupleDesc desc)
 {
-	KeyContents *key = palloc_object(KeyContents);
+	Contents   *contents = palloc0_object(Contents);
 	bool		isnull;
 
-	key->key = SPI_getvalue(tuple, desc, KEY);
-	key->label = SPI_getvalue(tuple, desc, LABEL);
-	key->items = number_of(tuple, desc, ITEMS);
-	key->bytes = number_of(tuple, desc, BYTES);
-	key->hot = DatumGetBool(SPI_getbinval(tuple, desc, HOT, &isnull));
-	return key;
+	contents->level = DatumGetInt32(SPI_getbinval(tuple, desc, LEVEL, &isnull));
+	contents->leaf = list_nth(count->leaves, number_of(tuple, desc, PLACE) - 1);
+	contents->key = SPI_getvalue(tuple, desc, KEY);
+	contents->label = SPI_getvalue(tuple, desc, LABEL);
+	contents->items = number_of(tuple, desc, ITEMS);
+	contents->bytes = number_of(tuple, desc, BYTES);
+	contents->nparts = number_of(tuple, desc, PARTS);
+	contents->hot = DatumGetBool(SPI_getbinval(tuple, desc, HOT, &isnull));
+	return contents;
 }
 
 List *
-ContentsOfLeaves(const Count *count, double threshold, int nlargest)
+ContentsOfLeaves(const Count *count, double threshold, const int *nparts)
 {
-	List	   *contents = NIL;
+	List	   *leaves = NIL;
+	Contents   *path[MAX_LEVELS + 1];	/* the leaf and keys that what follows is a part of */
 
-	if (SPI_execute(contents_query(count, threshold, nlargest), true, 0) != SPI_OK_SELECT)
+	if (SPI_execute(contents_query(count, threshold, nparts), true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "SPI_execute failed");
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		HeapTuple	tuple = SPI_tuptable->vals[i];
-		TupleDesc	desc = SPI_tuptable->tupdesc;
-		const Leaf *leaf = list_nth(count->leaves, number_of(tuple, desc, PLACE) - 1);
-		LeafContents *last = contents == NIL ? NULL : llast(contents);
-		bool		isnull;
+		Contents   *contents = read_contents(count, SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
 
-		if (last == NULL || last->leaf != leaf)
-		{
-			last = palloc0_object(LeafContents);
-			last->leaf = leaf;
-			last->items = number_of(tuple, desc, LEAF_ITEMS);
-			last->bytes = number_of(tuple, desc, LEAF_BYTES);
-			last->nkeys = number_of(tuple, desc, LEAF_KEYS);
-			last->hot = DatumGetBool(SPI_getbinval(tuple, desc, LEAF_HOT, &isnull));
-			contents = lappend(contents, last);
-		}
-		if (last->nkeys > 0)
-			last->largest = lappend(last->largest, read_key(tuple, desc));
+		if (contents->level == 0)
+			leaves = lappend(leaves, contents);
+		else
+			path[contents->level - 1]->parts = lappend(path[contents->level - 1]->parts, contents);
+		path[contents->level] = contents;
 	}
-	return contents;
+	return leaves;
 }
 
 /* A bar of characters that every encoding has; what is not nothing is seen. */
@@ -135,27 +137,29 @@ partition_map(PG_FUNCTION_ARGS)
 	ListCell   *cell;
 	int64		total = 0;
 	int64		most = 0;
+	int			nparts = 1;
 	int			nestlevel;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (!CountFromArguments(&count, fcinfo, -1, 1))
 		return (Datum) 0;
 	nestlevel = CountBegin(&count);
-	contents = ContentsOfLeaves(&count, 1, 1);
+	count.levels = 1;
+	contents = ContentsOfLeaves(&count, 1, &nparts);
 	foreach(cell, contents)
 	{
-		total += ((LeafContents *) lfirst(cell))->items;
-		most = Max(most, ((LeafContents *) lfirst(cell))->items);
+		total += ((Contents *) lfirst(cell))->items;
+		most = Max(most, ((Contents *) lfirst(cell))->items);
 	}
 	foreach(cell, contents)
 	{
-		LeafContents *leaf = lfirst(cell);
+		Contents   *leaf = lfirst(cell);
 		Datum		values[6] = {ObjectIdGetDatum(leaf->leaf->relid), Int64GetDatum(leaf->items), Int64GetDatum(leaf->bytes),
 			Float8GetDatum(total == 0 ? 0 : (double) leaf->items / total), CStringGetTextDatum(bar(leaf->items, most)), 0};
-		bool		nulls[6] = {false, false, false, total == 0, false, leaf->largest == NIL};
+		bool		nulls[6] = {false, false, false, total == 0, false, leaf->parts == NIL};
 
-		if (leaf->largest != NIL)
-			values[5] = DirectFunctionCall1(jsonb_in, CStringGetDatum(((KeyContents *) linitial(leaf->largest))->key));
+		if (leaf->parts != NIL)
+			values[5] = DirectFunctionCall1(jsonb_in, CStringGetDatum(((Contents *) linitial(leaf->parts))->key));
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	CountTellError(&count);

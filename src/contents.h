@@ -7,29 +7,25 @@
 
 #include "stats.h"
 
-typedef struct KeyContents
+/* A leaf (level 0), or what it holds of a key with so many values. */
+typedef struct Contents
 {
-	char	   *key;			/* a JSON array */
-	char	   *label;			/* its values for people: tenant / user */
-	int64		items;
-	int64		bytes;
-	bool		hot;			/* it, or a prefix of it, has more than the threshold */
-} KeyContents;
-
-typedef struct LeafContents
-{
+	int			level;
 	const Leaf *leaf;
+	char	   *key;			/* a JSON array; NULL for the leaf */
+	char	   *label;			/* the last value of the key, for people */
 	int64		items;
 	int64		bytes;
-	int64		nkeys;
-	List	   *largest;		/* KeyContents *, of the keys with the most bytes */
-	bool		hot;
-} LeafContents;
+	bool		hot;			/* the leaf, or the key in all leaves or one of its prefixes */
+	int64		nparts;			/* how many keys with one more value it holds */
+	List	   *parts;			/* Contents *, of the largest of those by bytes */
+} Contents;
 
 /*
- * The contents of all leaves (LeafContents *), in the order of the hash space,
- * with a number of the largest keys of each.  Between CountBegin and CountEnd.
+ * The contents of all leaves (Contents *), in the order of the hash space, with
+ * so many of the largest parts of a leaf, of those, and so on.  Between
+ * CountBegin and CountEnd.
  */
-extern List *ContentsOfLeaves(const Count *count, double threshold, int nlargest);
+extern List *ContentsOfLeaves(const Count *count, double threshold, const int *nparts);
 
 #endif							/* PARTITIONKEY_CONTENTS_H */

@@ -34,15 +34,17 @@ typedef struct Scale
 	int			columns;		/* boxes in a row */
 	int			height;			/* of a box */
 	int			font;			/* size of its text */
-	int			keys;			/* boxes for keys in it */
+	int			parts[MAX_LEVELS];	/* boxes for keys of each level in one of the level above */
 } Scale;
 
-static const Scale scales[] = {{16, 4, 150, 12, 12}, {64, 8, 104, 11, 8}, {256, 16, 64, 9, 4}, {4096, 32, 40, 7, 2}};
+static const Scale scales[] = {
+	{16, 4, 150, 12, {12, 8, 4}}, {64, 8, 104, 11, {8, 4, 0}}, {256, 16, 64, 9, {4, 0, 0}}, {4096, 32, 40, 7, {2, 0, 0}}
+};
 
 /* A leaf, or a frame with boxes that are divided by a further level. */
 typedef struct Box
 {
-	const LeafContents *leaf;	/* or NULL */
+	const Contents *leaf;		/* or NULL */
 	List	   *boxes;			/* Box *, of a frame */
 	PositionRange range;		/* of a frame, at its level */
 	int			level;
@@ -56,7 +58,7 @@ typedef struct Picture
 {
 	Count		count;
 	double		threshold;
-	List	   *contents;		/* LeafContents * */
+	List	   *contents;		/* Contents *, of each leaf */
 	int64		items;			/* of all leaves */
 	int64		bytes;
 	int64		most;			/* bytes of the largest leaf */
@@ -79,10 +81,10 @@ static const char style[] =
 "svg{background:#fff}text{font-family:system-ui,-apple-system,'Segoe UI','Noto Sans','Noto Sans CJK SC',sans-serif;fill:#1f2933}"
 ".background{fill:#fff}.quiet{fill:#56616e}.frame{fill:none;stroke:#8a95a3}.leaf{fill:#eef1f5;stroke:#8a95a3}"
 ".key{fill:#a9cbe9;stroke:#fff;stroke-width:.7}.rest{fill:#cdd5df;stroke:#fff;stroke-width:.7}"
-".hotkey{fill:#f0a79d;stroke:#fff;stroke-width:.7}.hotleaf{fill:none;stroke:#c62817;stroke-width:3}.alarm{fill:#c62817;font-weight:bold}"
+".hotkey{fill:#f0a79d;stroke:#c62817;stroke-width:1.2}.hotleaf{fill:none;stroke:#c62817;stroke-width:3}.alarm{fill:#c62817;font-weight:bold}"
 "@media(prefers-color-scheme:dark){"
 "svg{background:#14181d}text{fill:#e8edf2}.background{fill:#14181d}.quiet{fill:#a4afbb}.frame{stroke:#6b7683}.leaf{fill:#222932;stroke:#6b7683}"
-".key{fill:#2d608f;stroke:#14181d}.rest{fill:#414c59;stroke:#14181d}.hotkey{fill:#9c3427;stroke:#14181d}.hotleaf{stroke:#ff7a68}.alarm{fill:#ff8f80}}"
+".key{fill:#2d608f;stroke:#14181d}.rest{fill:#414c59;stroke:#14181d}.hotkey{fill:#9c3427;stroke:#ff7a68}.hotleaf{stroke:#ff7a68}.alarm{fill:#ff8f80}}"
 "</style>";
 
 /* Add text as XML has it.  Characters that it can't have become blanks. */
@@ -162,21 +164,29 @@ size_in_words(int64 bytes)
 	return TextDatumGetCString(DirectFunctionCall1(pg_size_pretty, Int64GetDatum(bytes)));
 }
 
+static double
+share_in_percent(const Picture *picture, const Contents *contents)
+{
+	return picture->items == 0 ? 0 : 100.0 * contents->items / picture->items;
+}
+
 /* What a leaf or key holds, in words. */
 static char *
-contents_in_words(const Picture *picture, int64 items, int64 bytes)
+contents_in_words(const Picture *picture, const Contents *contents)
 {
-	return psprintf(INT64_FORMAT " items (%.1f %%), %s", items, picture->items == 0 ? 0 : 100.0 * items / picture->items, size_in_words(bytes));
+	return psprintf(INT64_FORMAT " items (%.1f %%), %s", contents->items, share_in_percent(picture, contents), size_in_words(contents->bytes));
 }
 
 /* A range of the hash space by the first digits of its bounds. */
 static char *
 range_in_words(const Picture *picture, int level, PositionRange range)
 {
-	unsigned	end = (range.min >> 48) + (range.bits == 0 ? 0x10000 : 0x10000 >> Min(range.bits, 16));
+	/* An EPK has two bits before those of the position. */
+	int			shift = picture->count.container->hash == HASH_COSMOS ? 50 : 48;
+	uint64		last = range.bits == 0 ? PG_UINT64_MAX : range.min | (PG_UINT64_MAX >> range.bits);
 
-	return psprintf("%s %04X - %s", picture->count.container->paths[level], (unsigned) (range.min >> 48),
-					end > 0xffff ? "FFFF" : psprintf("%04X", end));
+	return psprintf("%s %04X - %s", picture->count.container->paths[level], (unsigned) (range.min >> shift),
+					last == PG_UINT64_MAX ? "FF" : psprintf("%04X", (unsigned) ((last + 1) >> shift)));
 }
 
 /*
@@ -190,14 +200,14 @@ make_boxes(const Picture *picture, int *next, int end, int level)
 
 	while (*next < end)
 	{
-		const LeafContents *first = list_nth(picture->contents, *next);
+		const Contents *first = list_nth(picture->contents, *next);
 		Box		   *box = palloc0_object(Box);
 		int			last = *next + 1;
 
 		/* those with the same range at this level */
 		while (last < end && level + 1 < first->leaf->levels)
 		{
-			const LeafContents *other = list_nth(picture->contents, last);
+			const Contents *other = list_nth(picture->contents, last);
 
 			if (other->leaf->ranges[level].min != first->leaf->ranges[level].min || other->leaf->ranges[level].bits != first->leaf->ranges[level].bits)
 				break;
@@ -254,101 +264,104 @@ place_boxes(const Picture *picture, List *boxes, int room, int *width, int *heig
 	*height = y + row;
 }
 
+static void draw_parts(Picture *picture, const Contents *whole, Area area);
+
+/* A key, with its own parts below its name where there is room for them. */
 static void
-draw_key(Picture *picture, const KeyContents *key, Area area)
+draw_key(Picture *picture, const Contents *key, Area area)
 {
 	int			font = picture->scale->font - 1;
+	int			strip = font + 3;
 
-	put_title(&picture->svg, psprintf("%s: %s", key->key, contents_in_words(picture, key->items, key->bytes)));
+	put_title(&picture->svg, psprintf("%s: %s", key->key, contents_in_words(picture, key)));
 	put_box(&picture->svg, key->hot ? "hotkey" : "key", area);
-	if (area.height >= font + 2)
-		put_text(&picture->svg, "label", area.x + 2, area.y + font, font, area.width - 4, "start", key->label);
+	if (area.height >= strip)
+		put_text(&picture->svg, "name", area.x + 3, area.y + font, font, area.width - 6, "start", key->label);
 	appendStringInfoString(&picture->svg, "</g>\n");
+	if (key->parts != NIL && area.height >= 3 * strip && area.width >= 3 * strip)
+		draw_parts(picture, key, (Area) {area.x + 2, area.y + strip, area.width - 4, area.height - strip - 2});
 }
 
 /* The keys that have no box of their own. */
 static void
-draw_rest(Picture *picture, int64 keys, int64 items, int64 bytes, Area area)
+draw_rest(Picture *picture, const Contents *rest, Area area)
 {
 	int			font = picture->scale->font - 1;
 
-	put_title(&picture->svg, psprintf(INT64_FORMAT " more keys: %s", keys, contents_in_words(picture, items, bytes)));
+	put_title(&picture->svg, psprintf(INT64_FORMAT " more: %s", rest->nparts, contents_in_words(picture, rest)));
 	put_box(&picture->svg, "rest", area);
-	if (area.height >= font + 2)
-		put_text(&picture->svg, "quiet", area.x + 2, area.y + font, font, area.width - 4, "start", psprintf(INT64_FORMAT " more", keys));
+	if (area.height >= font + 3)
+		put_text(&picture->svg, "quiet", area.x + 3, area.y + font, font, area.width - 6, "start", psprintf(INT64_FORMAT " more", rest->nparts));
 	appendStringInfoString(&picture->svg, "</g>\n");
 }
 
+/* Cut an area in two along its longer side. */
+static void
+cut_area(Area *area, Area *rest, double share)
+{
+	*rest = *area;
+	if (area->width > area->height)
+	{
+		area->width *= share;
+		rest->x += area->width;
+		rest->width -= area->width;
+	}
+	else
+	{
+		area->height *= share;
+		rest->y += area->height;
+		rest->height -= area->height;
+	}
+}
+
 /*
- * Divide an area among keys from first to below end, in proportion to their
- * bytes, by cutting it along its longer side where about half of the bytes lie
- * on each.
+ * Divide an area among keys from first to below end in proportion to their
+ * bytes: cut it where about half of the bytes lie on each side, and so on.
  */
 static void
 draw_keys(Picture *picture, List *keys, int first, int end, int64 bytes, Area area)
 {
-	Area		rest = area;
-	int64		before = ((KeyContents *) list_nth(keys, first))->bytes;
+	Area		rest;
+	int64		before = ((Contents *) list_nth(keys, first))->bytes;
 	int			cut = first + 1;
 
-	check_stack_depth();
 	if (cut == end)
 	{
 		draw_key(picture, list_nth(keys, first), area);
 		return;
 	}
-	while (cut < end - 1 && before + ((KeyContents *) list_nth(keys, cut))->bytes <= bytes / 2)
-		before += ((KeyContents *) list_nth(keys, cut++))->bytes;
-	if (area.width > area.height)
-	{
-		area.width *= (double) before / bytes;
-		rest.x += area.width;
-		rest.width -= area.width;
-	}
-	else
-	{
-		area.height *= (double) before / bytes;
-		rest.y += area.height;
-		rest.height -= area.height;
-	}
+	while (cut < end - 1 && before + ((Contents *) list_nth(keys, cut))->bytes <= bytes / 2)
+		before += ((Contents *) list_nth(keys, cut++))->bytes;
+	cut_area(&area, &rest, (double) before / bytes);
 	draw_keys(picture, keys, first, cut, before, area);
 	draw_keys(picture, keys, cut, end, bytes - before, rest);
 }
 
-/* What fills a leaf: its largest keys, and the rest below them or beside. */
+/* What a leaf or a key holds: its largest parts, and the rest in one box. */
 static void
-draw_contents(Picture *picture, const LeafContents *leaf, Area area)
+draw_parts(Picture *picture, const Contents *whole, Area area)
 {
-	int64		items = 0;
 	int64		bytes = 0;
-	Area		shown = area;
+	Contents	rest = *whole;
 	ListCell   *cell;
 
-	foreach(cell, leaf->largest)
+	foreach(cell, whole->parts)
 	{
-		items += ((KeyContents *) lfirst(cell))->items;
-		bytes += ((KeyContents *) lfirst(cell))->bytes;
-	}
-	if (leaf->nkeys > list_length(leaf->largest))
-	{
-		Area		rest = area;
-		double		share = (double) bytes / leaf->bytes;
+		Contents   *part = lfirst(cell);
 
-		if (area.width > area.height)
-		{
-			shown.width *= share;
-			rest.x += shown.width;
-			rest.width -= shown.width;
-		}
-		else
-		{
-			shown.height *= share;
-			rest.y += shown.height;
-			rest.height -= shown.height;
-		}
-		draw_rest(picture, leaf->nkeys - list_length(leaf->largest), leaf->items - items, leaf->bytes - bytes, rest);
+		rest.items -= part->items;
+		rest.bytes -= part->bytes;
+		bytes += part->bytes;
 	}
-	draw_keys(picture, leaf->largest, 0, list_length(leaf->largest), bytes, shown);
+	rest.nparts -= list_length(whole->parts);
+	if (rest.nparts > 0)
+	{
+		Area		below;
+
+		cut_area(&area, &below, (double) bytes / whole->bytes);
+		draw_rest(picture, &rest, below);
+	}
+	draw_keys(picture, whole->parts, 0, list_length(whole->parts), bytes, area);
 }
 
 /* A leaf's name, without that of the container where it begins with it. */
@@ -361,36 +374,46 @@ short_name(const Picture *picture, const char *name)
 	return strncmp(name, container, len) == 0 && name[len] == '_' ? name + len + 1 : name;
 }
 
+/* The text shown for a leaf when pointed at. */
+static char *
+leaf_title(const Picture *picture, const Contents *leaf, const char *name)
+{
+	StringInfoData title;
+
+	initStringInfo(&title);
+	appendStringInfo(&title, "%s: %s, " INT64_FORMAT " values of %s", name, contents_in_words(picture, leaf),
+					 leaf->nparts, picture->count.container->paths[0]);
+	for (int i = 0; leaf->leaf->regular && i < leaf->leaf->levels; i++)
+		appendStringInfo(&title, "; %s", range_in_words(picture, i, leaf->leaf->ranges[i]));
+	return title.data;
+}
+
 static void
-draw_leaf(Picture *picture, const LeafContents *leaf, Area area)
+draw_leaf(Picture *picture, const Contents *leaf, Area area)
 {
 	StringInfo	svg = &picture->svg;
 	char	   *name = get_rel_name(leaf->leaf->relid);
-	char	   *share = psprintf("%.1f %%", picture->items == 0 ? 0 : 100.0 * leaf->items / picture->items);
+	char	   *share = psprintf("%.1f %%", share_in_percent(picture, leaf));
 	int			font = picture->scale->font;
 	int			share_width = strlen(share) * font * 0.6;
-	StringInfoData title;
-	Area		filled = area;
 
 	/* It may have gone since its rows were counted. */
 	if (name == NULL)
 		return;
-	initStringInfo(&title);
-	appendStringInfo(&title, "%s: %s, " INT64_FORMAT " keys", name, contents_in_words(picture, leaf->items, leaf->bytes), leaf->nkeys);
-	for (int i = 0; leaf->leaf->regular && i < leaf->leaf->levels; i++)
-		appendStringInfo(&title, "; %s", range_in_words(picture, i, leaf->leaf->ranges[i]));
-	put_title(svg, title.data);
+	put_title(svg, leaf_title(picture, leaf, name));
 	put_box(svg, "leaf", area);
 	put_text(svg, leaf->hot ? "alarm" : "name", area.x + 3, area.y + font, font, area.width - share_width - 6, "start", short_name(picture, name));
 	put_text(svg, leaf->hot ? "alarm" : "quiet", area.x + area.width - 3, area.y + font, font, share_width + 2, "end", share);
 	appendStringInfoString(svg, "</g>\n");
 	if (leaf->items > 0)
 	{
-		filled.height = (area.height - font - 5) * leaf->bytes / picture->most;
-		filled.y = area.y + area.height - filled.height - 1;
-		filled.x++;
-		filled.width -= 2;
-		draw_contents(picture, leaf, filled);
+		double		height = (area.height - font - 5) * leaf->bytes / picture->most;
+		Area		filled = {area.x + 1, area.y + area.height - height - 1, area.width - 2, height};
+
+		/* Where it is too low for a name, the largest key has it above. */
+		if (height < font + 2 && area.height - height > 2 * font + 4)
+			put_text(svg, "quiet", area.x + 3, filled.y - 4, font - 1, area.width - 6, "start", ((Contents *) linitial(leaf->parts))->label);
+		draw_parts(picture, leaf, filled);
 	}
 	if (leaf->hot)
 		put_box(svg, "hotleaf", area);
@@ -447,8 +470,8 @@ draw_legend(Picture *picture, int y)
 		char	   *text;
 	}			entries[] = {
 		{"leaf", psprintf("physical partition, filled by its bytes; a full one has %s", size_in_words(picture->most))},
-		{"key", picture->count.levels == picture->count.container->levels ? "logical partition, its area in proportion to its bytes"
-			: psprintf("keys by the first %d of %d levels, areas in proportion to bytes", picture->count.levels, picture->count.container->levels)},
+		{"key", picture->count.container->levels == 1 ? "logical partition, its area in proportion to its bytes"
+			: "key, its area in proportion to its bytes; in it, keys of the next level"},
 		{"rest", "all smaller ones together"},
 		{"hotkey", psprintf("hot key: it, or a prefix of it, has more than %.4g %% of the items or bytes", 100 * picture->threshold)},
 		{"hotleaf", psprintf("hot partition: more than %.4g %% of the items, bytes, reads or writes", 100 * HotLeafShare(&picture->count, picture->threshold))},
@@ -479,7 +502,7 @@ draw(Picture *picture)
 
 	foreach(cell, picture->contents)
 	{
-		LeafContents *leaf = lfirst(cell);
+		Contents   *leaf = lfirst(cell);
 
 		picture->items += leaf->items;
 		picture->bytes += leaf->bytes;
@@ -527,7 +550,7 @@ diagram(PG_FUNCTION_ARGS)
 	picture.threshold = ThresholdArgument(PG_GETARG_FLOAT8(2));
 	picture.scale = choose_scale(&picture.count);
 	nestlevel = CountBegin(&picture.count);
-	picture.contents = ContentsOfLeaves(&picture.count, picture.threshold, picture.scale->keys);
+	picture.contents = ContentsOfLeaves(&picture.count, picture.threshold, picture.scale->parts);
 	draw(&picture);
 	CountTellError(&picture.count);
 	spi_context = MemoryContextSwitchTo(context);

@@ -64,9 +64,35 @@ typedef struct Hot
 static const char *const measures[] = {"items", "bytes", "reads", "writes"};
 
 /*
- * The counts of each level in turn, c3 to c1, and of those the keys above the
- * threshold.  A key's largest successor is above it, too, or is small enough.
+ * Those keys of a level that are above the threshold.  A key's largest
+ * successor is among those of the next level, or is small enough.
  */
+static void
+append_hot_keys(StringInfo sql, const Hot *hot, int level)
+{
+	char	   *keys = CountKeyList(level);
+
+	appendStringInfo(sql, "%sSELECT %d AS level, jsonb_build_array(%s) AS key, k.items, k.bytes, holders, values"
+					 " FROM (SELECT %s, sum(items)::float8 AS items, sum(bytes)::float8 AS bytes, array_agg(leaf) AS holders, count(*) OVER () AS values"
+					 " FROM c%d GROUP BY %s) k, total WHERE greatest(k.items / total.items, k.bytes / total.bytes) > %.17g",
+					 level > 1 ? " UNION ALL " : "", level, keys, keys, level, keys, hot->threshold);
+}
+
+/* The rows for the leaves, with the largest key of those that are hot. */
+static void
+append_leaves(StringInfo sql, const Hot *hot)
+{
+	int			levels = hot->count.levels;
+	char	   *keys = CountKeyList(levels);
+
+	appendStringInfo(sql, " UNION ALL SELECT 'p', 0, CASE WHEN greatest(items, bytes, reads, writes) > %.17g THEN"
+					 " (SELECT jsonb_build_array(%s) FROM c%d WHERE c%d.leaf = p.leaf ORDER BY items DESC, %s LIMIT 1) END,"
+					 " items, bytes, reads, writes, ARRAY[leaf], (keys = 1)::int, largest, 0, false, place"
+					 " FROM (SELECT leaf, place, keys, leaf.items / total.items AS items, leaf.bytes / total.bytes AS bytes, leaf.largest / leaf.items AS largest,"
+					 " reads, writes FROM total, activity LEFT JOIN leaf USING (leaf)) p",
+					 hot->uneven, keys, levels, levels, keys);
+}
+
 static char *
 hot_query(const Hot *hot)
 {
@@ -74,35 +100,20 @@ hot_query(const Hot *hot)
 	int			levels = hot->count.levels;
 
 	initStringInfo(&sql);
-	appendStringInfo(&sql, "WITH c%d AS MATERIALIZED (%s)", levels, CountQuery(&hot->count));
-	for (int i = levels - 1; i > 0; i--)
-		appendStringInfo(&sql, ", c%d AS MATERIALIZED (SELECT %s, leaf, sum(items) AS items, sum(bytes) AS bytes FROM c%d GROUP BY %s, leaf)",
-						 i, CountKeyList(i), i + 1, CountKeyList(i));
-	appendStringInfo(&sql, ", total AS (SELECT sum(items)::float8 AS items, sum(bytes)::float8 AS bytes FROM c1)"
-					 ", activity AS (%s)"
+	appendStringInfo(&sql, "WITH %s, total AS (SELECT sum(items)::float8 AS items, sum(bytes)::float8 AS bytes FROM c1), activity AS (%s)"
 					 ", leaf AS (SELECT leaf, sum(items)::float8 AS items, sum(bytes)::float8 AS bytes, count(*) AS keys, max(items) AS largest FROM c%d GROUP BY leaf)"
-					 ", hot AS MATERIALIZED (", CountActivity(&hot->count), levels);
-	for (int i = 1; i <= levels; i++)
-		appendStringInfo(&sql, "%sSELECT %d AS level, jsonb_build_array(%s) AS key, k.items, k.bytes, holders, values"
-						 " FROM (SELECT %s, sum(items)::float8 AS items, sum(bytes)::float8 AS bytes, array_agg(leaf) AS holders, count(*) OVER () AS values FROM c%d GROUP BY %s) k, total"
-						 " WHERE greatest(k.items / total.items, k.bytes / total.bytes) > %.17g",
-						 i > 1 ? " UNION ALL " : "", i, CountKeyList(i), CountKeyList(i), i, CountKeyList(i), hot->threshold);
-	appendStringInfoString(&sql, "), next AS (SELECT level - 1 AS level, key - -1 AS key, max(items) AS items FROM hot WHERE level > 1 GROUP BY 1, 2)");
-
-	/* the keys */
-	appendStringInfoString(&sql, " SELECT 'k' AS kind, level, hot.key, hot.items / total.items AS items, hot.bytes / total.bytes AS bytes, NULL::float8 AS reads, NULL::float8 AS writes,"
+					 ", hot AS MATERIALIZED (", CountRollup(&hot->count), CountActivity(&hot->count), levels);
+	for (int level = 1; level <= levels; level++)
+		append_hot_keys(&sql, hot, level);
+	appendStringInfoString(&sql, "), next AS (SELECT level - 1 AS level, key - -1 AS key, max(items) AS items FROM hot WHERE level > 1 GROUP BY 1, 2)"
+						   " SELECT 'k' AS kind, level, hot.key, hot.items / total.items AS items, hot.bytes / total.bytes AS bytes, NULL::float8 AS reads, NULL::float8 AS writes,"
 						   " holders, hot.items / (SELECT sum(leaf.items) FROM leaf WHERE leaf.leaf = ANY (holders)) AS part,"
 						   " next.items / hot.items AS largest, values::float8, false AS time_like, 0 AS place FROM total, hot LEFT JOIN next USING (level, key)");
-	/* the leaves */
-	appendStringInfo(&sql, " UNION ALL SELECT 'p', 0, CASE WHEN greatest(items, bytes, reads, writes) > %.17g THEN"
-					 " (SELECT jsonb_build_array(%s) FROM c%d WHERE c%d.leaf = p.leaf ORDER BY items DESC, %s LIMIT 1) END,"
-					 " items, bytes, reads, writes, ARRAY[leaf], (keys = 1)::int, largest, 0, false, place"
-					 " FROM (SELECT leaf, leaf.items / total.items AS items, leaf.bytes / total.bytes AS bytes, keys, leaf.largest / leaf.items AS largest,"
-					 " reads, writes, place FROM total, activity LEFT JOIN leaf USING (leaf)) p",
-					 hot->uneven, CountKeyList(levels), levels, levels, CountKeyList(levels));
+	append_leaves(&sql, hot);
 	/* the latest value of the first level */
-	appendStringInfo(&sql, " UNION ALL (SELECT 'l', 1, jsonb_build_array(k1), sum(c1.items) / max(total.items), NULL, NULL, NULL, array_agg(leaf), max(total.items) / count(*) OVER (), 0, count(*) OVER (),"
-					 " jsonb_build_array(k1) ->> 0 ~ %s, 0 FROM c1, total GROUP BY k1 ORDER BY k1 DESC LIMIT 1)", TIME_PATTERN);
+	appendStringInfo(&sql, " UNION ALL (SELECT 'l', 1, jsonb_build_array(k1), sum(c1.items) / max(total.items), NULL, NULL, NULL, array_agg(leaf),"
+					 " max(total.items) / count(*) OVER (), 0, count(*) OVER (), jsonb_build_array(k1) ->> 0 ~ %s, 0"
+					 " FROM c1, total GROUP BY k1 ORDER BY k1 DESC LIMIT 1)", TIME_PATTERN);
 	appendStringInfoString(&sql, " ORDER BY kind, level, items DESC, bytes DESC, place, key");
 	return sql.data;
 }

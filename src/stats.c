@@ -170,6 +170,19 @@ CountQuery(const Count *count)
 	return sql.data;
 }
 
+char *
+CountRollup(const Count *count)
+{
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "c%d AS MATERIALIZED (SELECT *, 0::bigint AS parts FROM (%s) c)", count->levels, CountQuery(count));
+	for (int i = count->levels - 1; i > 0; i--)
+		appendStringInfo(&sql, ", c%d AS MATERIALIZED (SELECT %s, leaf, sum(items)::bigint AS items, sum(bytes)::bigint AS bytes, count(*) AS parts FROM c%d GROUP BY %s, leaf)",
+						 i, CountKeyList(i), i + 1, CountKeyList(i));
+	return sql.data;
+}
+
 void
 CountTellError(const Count *count)
 {

@@ -43,6 +43,12 @@ extern void CountEnd(int nestlevel);
  */
 extern char *CountQuery(const Count *count);
 
+/*
+ * The counts of each level as a WITH list, c3 to c1: the columns of CountQuery
+ * up to that level, and parts bigint, the number of keys with one more value.
+ */
+extern char *CountRollup(const Count *count);
+
 /* The columns of that query that hold the key: "k1, k2". */
 extern char *CountKeyList(int levels);
 
