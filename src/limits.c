@@ -12,6 +12,7 @@
 
 #include "compat.h"
 #include "limits.h"
+#include "privileges.h"
 #include "registry.h"
 #include "settings.h"
 #include "sql.h"
@@ -53,9 +54,11 @@ PG_FUNCTION_INFO_V1(large_keys);
 Datum
 large_keys(PG_FUNCTION_ARGS)
 {
-	Container  *container = ContainerLookup(PG_GETARG_OID(0), false);
+	Container  *container;
 	int			nestlevel;
 
+	RequireSelect(PG_GETARG_OID(0));
+	container = ContainerLookup(PG_GETARG_OID(0), false);
 	InitMaterializedSRF(fcinfo, 0);
 	SPI_connect();
 	nestlevel = SqlBegin();

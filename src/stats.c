@@ -19,6 +19,7 @@
 
 #include <math.h>
 
+#include "privileges.h"
 #include "puid.h"
 #include "sql.h"
 #include "stats.h"
@@ -28,6 +29,9 @@
 
 /* So many hash tables at once may each have work_mem, as a query with some joins has them. */
 #define FULL_HASH_TABLES	8
+
+/* Percentage of the blocks to read, at least. */
+#define MIN_SAMPLE			1e-6
 
 /* Fewer rows read or written than this say nothing about a leaf. */
 #define MIN_ACTIVITY		100
@@ -40,6 +44,7 @@ CountFromArguments(Count *count, FunctionCallInfo fcinfo, int levels, int sample
 {
 	if (PG_ARGISNULL(0))
 		return false;
+	RequireSelect(PG_GETARG_OID(0));
 	count->container = ContainerLookup(PG_GETARG_OID(0), false);
 	count->leaves = ContainerLeaves(count->container, NULL, 0);
 	count->levels = levels < 0 || PG_ARGISNULL(levels) ? count->container->levels : PG_GETARG_INT32(levels);
@@ -49,10 +54,10 @@ CountFromArguments(Count *count, FunctionCallInfo fcinfo, int levels, int sample
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("levels must be between 1 and %d, the number of paths of container \"%s\"",
 						count->container->levels, get_rel_name(count->container->relid))));
-	if (!(count->sample > 0 && count->sample <= 100))
+	if (!(count->sample >= MIN_SAMPLE && count->sample <= 100))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TABLESAMPLE_ARGUMENT),
-				 errmsg("sample must be a percentage above 0 and up to 100")));
+				 errmsg("sample must be a percentage from %g to 100", MIN_SAMPLE)));
 	return true;
 }
 

@@ -26,7 +26,7 @@ typedef struct Count
 /*
  * Read the arguments "levels" (NULL: all) and "sample" (NULL: all rows) of a
  * function, by their places, and look up the container, which is its first
- * argument.  False if that is NULL.  Errors 22023 and 2202H.
+ * argument.  False if that is NULL.  Errors 42501, 42809, 22023 and 2202H.
  */
 extern bool CountFromArguments(Count *count, FunctionCallInfo fcinfo, int levels, int sample);
 

@@ -29,6 +29,7 @@
 
 #include "compat.h"
 #include "key.h"
+#include "privileges.h"
 #include "puid.h"
 #include "tree.h"
 
@@ -358,15 +359,6 @@ partitions_in_range(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-static void
-check_select(Oid relid)
-{
-	AclResult	result = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
-
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, get_relkind_objtype(get_rel_relkind(relid)), get_rel_name(relid));
-}
-
 static bool
 is_integer_type(Oid typid)
 {
@@ -514,7 +506,7 @@ partition_of(PG_FUNCTION_ARGS)
 	uint64		positions[MAX_LEVELS];
 	ListCell   *cell;
 
-	check_select(relid);
+	RequireSelect(relid);
 	container = ContainerLookup(relid, false);
 	nlevels = ContainerKeyPositions(container, PG_GETARG_JSONB_P(1), positions);
 
@@ -590,7 +582,7 @@ verify(PG_FUNCTION_ARGS)
 	Container  *container;
 	ListCell   *cell;
 
-	check_select(relid);
+	RequireSelect(relid);
 	container = ContainerLookup(relid, false);
 	if (check_enable_rls(relid, InvalidOid, false) == RLS_ENABLED)
 		ereport(ERROR,
