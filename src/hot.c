@@ -27,8 +27,11 @@
 #define TIME_CORRELATION	0.9
 #define TIME_ITEMS			20
 
-/* What a value looks like that begins or ends with a date: with a year, a month, a week or a quarter, or seconds or milliseconds since 1970. */
-#define TIME_PATTERN		"'(^|\\D)(19|20)\\d\\d([-/._]?(0[1-9]|1[0-2])|-?(W\\d\\d|Q[1-4])|$)|^1\\d{9}(\\d{3})?$'"
+/*
+ * What a value looks like that begins or ends with a date: with a year, a
+ * month, a week or a quarter, or seconds or milliseconds since 1970.
+ */
+#define TIME_PATTERN		"(^|\\D)(19|20)\\d\\d([-/._]?(0[1-9]|1[0-2])|-?(W\\d\\d|Q[1-4])|$)|^1\\d{9}(\\d{3})?$"
 
 /* Columns of the query. */
 enum
@@ -113,7 +116,7 @@ hot_query(const Hot *hot)
 	/* the latest value of the first level */
 	appendStringInfo(&sql, " UNION ALL (SELECT 'l', 1, jsonb_build_array(k1), sum(c1.items) / max(total.items), NULL, NULL, NULL, array_agg(leaf),"
 					 " max(total.items) / count(*) OVER (), 0, count(*) OVER (), jsonb_build_array(k1) ->> 0 ~ %s, 0"
-					 " FROM c1, total GROUP BY k1 ORDER BY k1 DESC LIMIT 1)", TIME_PATTERN);
+					 " FROM c1, total GROUP BY k1 ORDER BY k1 DESC LIMIT 1)", quote_literal_cstr(TIME_PATTERN));
 	appendStringInfoString(&sql, " ORDER BY kind, level, items DESC, bytes DESC, place, key");
 	return sql.data;
 }
