@@ -31,15 +31,18 @@ append_ranks(StringInfo sql, int level, int nparts, double threshold)
 {
 	char	   *keys = CountKeyList(level);
 	char	   *above = level > 1 ? psprintf(", %s", CountKeyList(level - 1)) : "";
+	const char *ranks_above = level > 2 ? "r1, r2" : "r1";
 
 	appendStringInfo(sql, ", s%d AS (SELECT *, row_number() OVER (PARTITION BY leaf%s ORDER BY bytes DESC, items DESC, k%d) AS r%d,"
-					 " sum(items) OVER (PARTITION BY %s) > %.17g * sum(items) OVER () OR sum(bytes) OVER (PARTITION BY %s) > %.17g * sum(bytes) OVER () AS above FROM c%d)",
+					 " sum(items) OVER (PARTITION BY %s) > %.17g * sum(items) OVER ()"
+					 " OR sum(bytes) OVER (PARTITION BY %s) > %.17g * sum(bytes) OVER () AS above FROM c%d)",
 					 level, above, level, level, keys, threshold, keys, threshold, level);
 	if (level == 1)
 		appendStringInfo(sql, ", p1 AS (SELECT *, above AS hot FROM s1 WHERE r1 <= %d)", nparts);
 	else
-		appendStringInfo(sql, ", p%d AS (SELECT s%d.*, %s, p%d.hot OR above AS hot FROM s%d JOIN (SELECT leaf%s, hot, %s FROM p%d) p%d USING (leaf%s) WHERE r%d <= %d)",
-						 level, level, level == 2 ? "r1" : "r1, r2", level - 1, level, above, level == 2 ? "r1" : "r1, r2", level - 1, level - 1, above, level, nparts);
+		appendStringInfo(sql, ", p%d AS (SELECT s%d.*, %s, p.hot OR above AS hot"
+						 " FROM s%d JOIN (SELECT leaf%s, hot, %s FROM p%d) p USING (leaf%s) WHERE r%d <= %d)",
+						 level, level, ranks_above, level, above, ranks_above, level - 1, above, level, nparts);
 }
 
 /* Leaves and keys, each with its parts after it. */
@@ -52,11 +55,12 @@ contents_query(const Count *count, double threshold, const int *nparts)
 	appendStringInfo(&sql, "WITH %s", CountRollup(count));
 	for (int level = 1; level <= count->levels; level++)
 		append_ranks(&sql, level, nparts[level - 1], threshold);
-	appendStringInfo(&sql, " SELECT place, level, key, coalesce(key ->> -1, 'null'), items::bigint, bytes::bigint, parts, hot FROM (%s) a JOIN ("
-					 "SELECT 0 AS level, NULL::jsonb AS key, leaf, coalesce(items, 0) AS items, coalesce(bytes, 0) AS bytes, coalesce(parts, 0) AS parts,"
+	appendStringInfo(&sql, " SELECT place, level, key, coalesce(key ->> -1, 'null'), items::bigint, bytes::bigint, parts, hot FROM (%s) a"
+					 " JOIN (SELECT 0 AS level, NULL::jsonb AS key, leaf, coalesce(items, 0) AS items, coalesce(bytes, 0) AS bytes,"
+					 " coalesce(parts, 0) AS parts,"
 					 " coalesce(greatest(items / sum(items) OVER (), bytes / sum(bytes) OVER (), reads, writes) > %.17g, false) AS hot,"
-					 " NULL::bigint AS r1, NULL::bigint AS r2, NULL::bigint AS r3 FROM (%s) a"
-					 " LEFT JOIN (SELECT leaf, sum(items) AS items, sum(bytes) AS bytes, count(*) AS parts FROM c1 GROUP BY leaf) l USING (leaf)",
+					 " NULL::bigint AS r1, NULL::bigint AS r2, NULL::bigint AS r3 FROM (%s) a LEFT JOIN"
+					 " (SELECT leaf, sum(items) AS items, sum(bytes) AS bytes, count(*) AS parts FROM c1 GROUP BY leaf) l USING (leaf)",
 					 CountLeaves(count), HotLeafShare(count, threshold), CountActivity(count));
 	for (int level = 1; level <= count->levels; level++)
 		appendStringInfo(&sql, " UNION ALL SELECT %d, jsonb_build_array(%s), leaf, items, bytes, parts, hot, r1, %s, %s FROM p%d",

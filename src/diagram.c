@@ -26,6 +26,7 @@
 #define PADDING				4		/* inside a frame */
 #define HEADER				64
 #define LEGEND				84
+#define NAMED_PIXELS		60		/* for each pixel of its height, a name takes about that many */
 
 /* The size of boxes for so many leaves. */
 typedef struct Scale
@@ -78,13 +79,16 @@ typedef struct Area
 
 static const char style[] =
 "<style>"
-"svg{background:#fff}text{font-family:system-ui,-apple-system,'Segoe UI','Noto Sans','Noto Sans CJK SC',sans-serif;fill:#1f2933}"
+"svg{background:#fff}text{fill:#1f2933}"
+"text{font-family:system-ui,-apple-system,'Segoe UI','Noto Sans','Noto Sans CJK SC',sans-serif}"
 ".background{fill:#fff}.quiet{fill:#56616e}.frame{fill:none;stroke:#8a95a3}.leaf{fill:#eef1f5;stroke:#8a95a3}"
 ".key{fill:#a9cbe9;stroke:#fff;stroke-width:.7}.rest{fill:#cdd5df;stroke:#fff;stroke-width:.7}"
 ".hotkey{fill:#f0a79d;stroke:#c62817;stroke-width:1.2}.hotleaf{fill:none;stroke:#c62817;stroke-width:3}.alarm{fill:#c62817;font-weight:bold}"
 "@media(prefers-color-scheme:dark){"
-"svg{background:#14181d}text{fill:#e8edf2}.background{fill:#14181d}.quiet{fill:#a4afbb}.frame{stroke:#6b7683}.leaf{fill:#222932;stroke:#6b7683}"
-".key{fill:#2d608f;stroke:#14181d}.rest{fill:#414c59;stroke:#14181d}.hotkey{fill:#9c3427;stroke:#ff7a68}.hotleaf{stroke:#ff7a68}.alarm{fill:#ff8f80}}"
+"svg{background:#14181d}text{fill:#e8edf2}.background{fill:#14181d}.quiet{fill:#a4afbb}"
+".frame{stroke:#6b7683}.leaf{fill:#222932;stroke:#6b7683}"
+".key{fill:#2d608f;stroke:#14181d}.rest{fill:#414c59;stroke:#14181d}.hotkey{fill:#9c3427;stroke:#ff7a68}"
+".hotleaf{stroke:#ff7a68}.alarm{fill:#ff8f80}}"
 "</style>";
 
 /* Add text as XML has it.  Characters that it can't have become blanks. */
@@ -209,7 +213,8 @@ make_boxes(const Picture *picture, int *next, int end, int level)
 		{
 			const Contents *other = list_nth(picture->contents, last);
 
-			if (other->leaf->ranges[level].min != first->leaf->ranges[level].min || other->leaf->ranges[level].bits != first->leaf->ranges[level].bits)
+			if (other->leaf->ranges[level].min != first->leaf->ranges[level].min ||
+				other->leaf->ranges[level].bits != first->leaf->ranges[level].bits)
 				break;
 			last++;
 		}
@@ -282,16 +287,20 @@ draw_key(Picture *picture, const Contents *key, Area area)
 		draw_parts(picture, key, (Area) {area.x + 2, area.y + strip, area.width - 4, area.height - strip - 2});
 }
 
-/* The keys that have no box of their own. */
+/* The keys that have no box of their own; and the name of the largest that has one, if it is too small for that. */
 static void
-draw_rest(Picture *picture, const Contents *rest, Area area)
+draw_rest(Picture *picture, const Contents *rest, const char *largest, Area area)
 {
-	int			font = picture->scale->font - 1;
+	int			line = picture->scale->font + 2;
 
 	put_title(&picture->svg, psprintf(INT64_FORMAT " more: %s", rest->nparts, contents_in_words(picture, rest)));
 	put_box(&picture->svg, "rest", area);
-	if (area.height >= font + 3)
-		put_text(&picture->svg, "quiet", area.x + 3, area.y + font, font, area.width - 6, "start", psprintf(INT64_FORMAT " more", rest->nparts));
+	if (area.height >= line)
+		put_text(&picture->svg, "quiet", area.x + 3, area.y + line - 3, line - 3, area.width - 6, "start",
+				 psprintf(INT64_FORMAT " more", rest->nparts));
+	if (largest != NULL && area.height >= 2 * line && area.width >= 8 * line)
+		put_text(&picture->svg, "quiet", area.x + 3, area.y + 2 * line - 3, line - 3, area.width - 6, "start",
+				 psprintf("largest: %s", largest));
 	appendStringInfoString(&picture->svg, "</g>\n");
 }
 
@@ -356,10 +365,12 @@ draw_parts(Picture *picture, const Contents *whole, Area area)
 	rest.nparts -= list_length(whole->parts);
 	if (rest.nparts > 0)
 	{
+		const Contents *largest = linitial(whole->parts);
+		double		pixels = area.width * area.height * largest->bytes / whole->bytes;
 		Area		below;
 
 		cut_area(&area, &below, (double) bytes / whole->bytes);
-		draw_rest(picture, &rest, below);
+		draw_rest(picture, &rest, pixels < NAMED_PIXELS * picture->scale->font ? largest->label : NULL, below);
 	}
 	draw_keys(picture, whole->parts, 0, list_length(whole->parts), bytes, area);
 }
@@ -402,7 +413,8 @@ draw_leaf(Picture *picture, const Contents *leaf, Area area)
 		return;
 	put_title(svg, leaf_title(picture, leaf, name));
 	put_box(svg, "leaf", area);
-	put_text(svg, leaf->hot ? "alarm" : "name", area.x + 3, area.y + font, font, area.width - share_width - 6, "start", short_name(picture, name));
+	put_text(svg, leaf->hot ? "alarm" : "name", area.x + 3, area.y + font, font, area.width - share_width - 10, "start",
+			 short_name(picture, name));
 	put_text(svg, leaf->hot ? "alarm" : "quiet", area.x + area.width - 3, area.y + font, font, share_width + 2, "end", share);
 	appendStringInfoString(svg, "</g>\n");
 	if (leaf->items > 0)
@@ -412,7 +424,8 @@ draw_leaf(Picture *picture, const Contents *leaf, Area area)
 
 		/* Where it is too low for a name, the largest key has it above. */
 		if (height < font + 2 && area.height - height > 2 * font + 4)
-			put_text(svg, "quiet", area.x + 3, filled.y - 4, font - 1, area.width - 6, "start", ((Contents *) linitial(leaf->parts))->label);
+			put_text(svg, "quiet", area.x + 3, filled.y - 4, font - 1, area.width - 6, "start",
+					 ((Contents *) linitial(leaf->parts))->label);
 		draw_parts(picture, leaf, filled);
 	}
 	if (leaf->hot)
@@ -474,7 +487,8 @@ draw_legend(Picture *picture, int y)
 			: "key, its area in proportion to its bytes; in it, keys of the next level"},
 		{"rest", "all smaller ones together"},
 		{"hotkey", psprintf("hot key: it, or a prefix of it, has more than %.4g %% of the items or bytes", 100 * picture->threshold)},
-		{"hotleaf", psprintf("hot partition: more than %.4g %% of the items, bytes, reads or writes", 100 * HotLeafShare(&picture->count, picture->threshold))},
+		{"hotleaf", psprintf("hot partition: more than %.4g %% of the items, bytes, reads or writes",
+							 100 * HotLeafShare(&picture->count, picture->threshold))},
 		{"frame", "range of one path that is divided by the next"}
 	};
 
@@ -515,7 +529,8 @@ draw(Picture *picture)
 	place_boxes(picture, boxes, room, &width, &height);
 
 	initStringInfo(&picture->svg);
-	appendStringInfo(&picture->svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n%s\n",
+	appendStringInfo(&picture->svg,
+					 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n%s\n",
 					 WIDTH, HEADER + height + LEGEND, WIDTH, HEADER + height + LEGEND, style);
 	put_box(&picture->svg, "background", (Area) {0, 0, WIDTH, HEADER + height + LEGEND});
 	draw_header(picture);

@@ -76,8 +76,8 @@ append_hot_keys(StringInfo sql, const Hot *hot, int level)
 	char	   *keys = CountKeyList(level);
 
 	appendStringInfo(sql, "%sSELECT %d AS level, jsonb_build_array(%s) AS key, k.items, k.bytes, holders, values"
-					 " FROM (SELECT %s, sum(items)::float8 AS items, sum(bytes)::float8 AS bytes, array_agg(leaf) AS holders, count(*) OVER () AS values"
-					 " FROM c%d GROUP BY %s) k, total WHERE greatest(k.items / total.items, k.bytes / total.bytes) > %.17g",
+					 " FROM (SELECT %s, sum(items)::float8 AS items, sum(bytes)::float8 AS bytes, array_agg(leaf) AS holders,"
+					 " count(*) OVER () AS values FROM c%d GROUP BY %s) k, total WHERE greatest(k.items / total.items, k.bytes / total.bytes) > %.17g",
 					 level > 1 ? " UNION ALL " : "", level, keys, keys, level, keys, hot->threshold);
 }
 
@@ -91,8 +91,8 @@ append_leaves(StringInfo sql, const Hot *hot)
 	appendStringInfo(sql, " UNION ALL SELECT 'p', 0, CASE WHEN greatest(items, bytes, reads, writes) > %.17g THEN"
 					 " (SELECT jsonb_build_array(%s) FROM c%d WHERE c%d.leaf = p.leaf ORDER BY items DESC, %s LIMIT 1) END,"
 					 " items, bytes, reads, writes, ARRAY[leaf], (keys = 1)::int, largest, 0, false, place"
-					 " FROM (SELECT leaf, place, keys, leaf.items / total.items AS items, leaf.bytes / total.bytes AS bytes, leaf.largest / leaf.items AS largest,"
-					 " reads, writes FROM total, activity LEFT JOIN leaf USING (leaf)) p",
+					 " FROM (SELECT leaf, place, keys, leaf.items / total.items AS items, leaf.bytes / total.bytes AS bytes,"
+					 " leaf.largest / leaf.items AS largest, reads, writes FROM total, activity LEFT JOIN leaf USING (leaf)) p",
 					 hot->uneven, keys, levels, levels, keys);
 }
 
@@ -103,15 +103,17 @@ hot_query(const Hot *hot)
 	int			levels = hot->count.levels;
 
 	initStringInfo(&sql);
-	appendStringInfo(&sql, "WITH %s, total AS (SELECT sum(items)::float8 AS items, sum(bytes)::float8 AS bytes FROM c1), activity AS (%s)"
-					 ", leaf AS (SELECT leaf, sum(items)::float8 AS items, sum(bytes)::float8 AS bytes, count(*) AS keys, max(items) AS largest FROM c%d GROUP BY leaf)"
-					 ", hot AS MATERIALIZED (", CountRollup(&hot->count), CountActivity(&hot->count), levels);
+	appendStringInfo(&sql, "WITH %s, total AS (SELECT sum(items)::float8 AS items, sum(bytes)::float8 AS bytes FROM c1), activity AS (%s),"
+					 " leaf AS (SELECT leaf, sum(items)::float8 AS items, sum(bytes)::float8 AS bytes, count(*) AS keys,"
+					 " max(items) AS largest FROM c%d GROUP BY leaf), hot AS MATERIALIZED (", CountRollup(&hot->count), CountActivity(&hot->count), levels);
 	for (int level = 1; level <= levels; level++)
 		append_hot_keys(&sql, hot, level);
 	appendStringInfoString(&sql, "), next AS (SELECT level - 1 AS level, key - -1 AS key, max(items) AS items FROM hot WHERE level > 1 GROUP BY 1, 2)"
-						   " SELECT 'k' AS kind, level, hot.key, hot.items / total.items AS items, hot.bytes / total.bytes AS bytes, NULL::float8 AS reads, NULL::float8 AS writes,"
-						   " holders, hot.items / (SELECT sum(leaf.items) FROM leaf WHERE leaf.leaf = ANY (holders)) AS part,"
-						   " next.items / hot.items AS largest, values::float8, false AS time_like, 0 AS place FROM total, hot LEFT JOIN next USING (level, key)");
+						   " SELECT 'k' AS kind, level, hot.key, hot.items / total.items AS items, hot.bytes / total.bytes AS bytes,"
+						   " NULL::float8 AS reads, NULL::float8 AS writes, holders,"
+						   " hot.items / (SELECT sum(leaf.items) FROM leaf WHERE leaf.leaf = ANY (holders)) AS part,"
+						   " next.items / hot.items AS largest, values::float8, false AS time_like, 0 AS place"
+						   " FROM total, hot LEFT JOIN next USING (level, key)");
 	append_leaves(&sql, hot);
 	/* the latest value of the first level */
 	appendStringInfo(&sql, " UNION ALL (SELECT 'l', 1, jsonb_build_array(k1), sum(c1.items) / max(total.items), NULL, NULL, NULL, array_agg(leaf),"
@@ -191,7 +193,8 @@ emit(const Hot *hot, const char *kind, const Row *row, double share, const char 
 	List	   *leaves = row == NULL ? NIL : leaves_of(hot, row);
 	Datum	   *elements = palloc_array(Datum, list_length(leaves) + 1);
 	bool		is_key = row != NULL && row->kind != 'p';
-	Datum		values[6] = {CStringGetTextDatum(kind), 0, 0, Float8GetDatum(share), CStringGetTextDatum(reason), CStringGetTextDatum(relief)};
+	Datum		values[6] = {CStringGetTextDatum(kind), 0, 0, Float8GetDatum(share), CStringGetTextDatum(reason),
+		CStringGetTextDatum(relief)};
 	bool		nulls[6] = {false, !is_key, row == NULL, false, false, false};
 
 	for (int i = 0; i < list_length(leaves); i++)
@@ -226,13 +229,15 @@ shares_in_words(const Row *row, double limit, double *greatest)
 static const char *
 spreading(const Container *container)
 {
-	return container->levels < MAX_LEVELS ? "a suffix (partitionkey.hash_suffix) or one more level in the key" : "a suffix (partitionkey.hash_suffix)";
+	return container->levels < MAX_LEVELS ? "a suffix (partitionkey.hash_suffix) or one more level in the key"
+		: "a suffix (partitionkey.hash_suffix)";
 }
 
 static char *
 isolating(const Container *container, const Row *row)
 {
-	return psprintf("CALL partitionkey.isolate_key(%s, %s)", quote_literal_cstr(QualifiedName(container->relid)), quote_literal_cstr(row->text));
+	return psprintf("CALL partitionkey.isolate_key(%s, %s)",
+					quote_literal_cstr(QualifiedName(container->relid)), quote_literal_cstr(row->text));
 }
 
 static char *
@@ -249,9 +254,11 @@ key_relief(const Hot *hot, const Row *row)
 		return psprintf("%sonly %s divides it", isolate, spreading(container));
 	path = container->paths[row->level];
 	if (row->largest > 0.5)
-		return psprintf("%sthe next level, %s, divides it little, since one value has %.1f %% of it", isolate, path, 100 * row->largest);
+		return psprintf("%sthe next level, %s, divides it little, since one value has %.1f %% of it",
+						isolate, path, 100 * row->largest);
 	if (list_length(leaves) > 1)
-		return psprintf("%sthe next level, %s, divides it over %d partitions; split those to spread it further", isolate, path, list_length(leaves));
+		return psprintf("%sthe next level, %s, divides it over %d partitions; split those to spread it further",
+						isolate, path, list_length(leaves));
 	return psprintf("%snext level: CALL partitionkey.split_partition(%s, %s) divides it", isolate,
 					quote_literal_cstr(QualifiedName(linitial_oid(leaves))), quote_literal_cstr(path));
 }
@@ -261,7 +268,8 @@ level_relief(const Container *container, int level)
 {
 	if (level == container->levels)
 		return psprintf("%s", spreading(container));
-	return psprintf("next level: %s divides these ranges, by partitionkey.split_partition(partition, %s); or a container with another first path",
+	return psprintf("next level: %s divides these ranges, by partitionkey.split_partition(partition, %s);"
+					" or a container with another first path",
 					container->paths[level], quote_literal_cstr(container->paths[level]));
 }
 
@@ -271,7 +279,8 @@ leaf_relief(const Hot *hot, const Row *row)
 	if (row->part == 1)
 		return psprintf("it holds nothing but the key %s, which only %s divides", row->text, spreading(hot->count.container));
 	if (row->largest > 0.5)
-		return psprintf("isolate: the key %s has %.1f %% of its items; %s", row->text, 100 * row->largest, isolating(hot->count.container, row));
+		return psprintf("isolate: the key %s has %.1f %% of its items; %s",
+						row->text, 100 * row->largest, isolating(hot->count.container, row));
 	return psprintf("CALL partitionkey.split_partition(%s)", quote_literal_cstr(QualifiedName(linitial_oid(leaves_of(hot, row)))));
 }
 
@@ -311,7 +320,8 @@ statistic(HeapTuple tuple, int kind)
 static bool
 leaf_correlation(Oid leaf, const char *column, double *correlation)
 {
-	HeapTuple	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(leaf), Int16GetDatum(get_attnum(leaf, column)), BoolGetDatum(false));
+	HeapTuple	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(leaf), Int16GetDatum(get_attnum(leaf, column)),
+										BoolGetDatum(false));
 
 	if (!HeapTupleIsValid(tuple))
 		return false;
@@ -355,7 +365,8 @@ static bool
 takes_the_writes(const Hot *hot, const Row *latest)
 {
 	for (int i = 0; i < hot->nrows; i++)
-		if (hot->rows[i].kind == 'p' && hot->rows[i].shares[3] > hot->uneven && holds(latest, linitial_oid(leaves_of(hot, &hot->rows[i]))))
+		if (hot->rows[i].kind == 'p' && hot->rows[i].shares[3] > hot->uneven &&
+			holds(latest, linitial_oid(leaves_of(hot, &hot->rows[i]))))
 			return true;
 	return false;
 }
@@ -379,9 +390,11 @@ report_latest(const Hot *hot, const Row *row)
 	if (correlation < TIME_CORRELATION || !(row->time_like || takes_the_writes(hot, row)))
 		return;
 	emit(hot, "level", row, row->shares[0],
-		 psprintf("write-hot: by the statistics the values of %s grow as rows are written (correlation %.2f), so that the latest one takes all new rows",
+		 psprintf("write-hot: by the statistics the values of %s grow as rows are written (correlation %.2f),"
+				  " so that the latest one takes all new rows",
 				  container->paths[0], correlation),
-		 psprintf("a path before %s that tells apart what is written at the same time, or a suffix (partitionkey.hash_suffix) on its values", container->paths[0]));
+		 psprintf("a path before %s that tells apart what is written at the same time,"
+				  " or a suffix (partitionkey.hash_suffix) on its values", container->paths[0]));
 }
 
 static void

@@ -150,8 +150,9 @@ CountActivity(const Count *count)
 {
 	return psprintf("SELECT leaf, place, CASE WHEN sum(reads) OVER () >= %d THEN reads / sum(reads) OVER () END AS reads,"
 					" CASE WHEN sum(writes) OVER () >= %d THEN writes / sum(writes) OVER () END AS writes FROM (SELECT leaf, place,"
-					" (pg_stat_get_tuples_returned(leaf) + coalesce((SELECT sum(pg_stat_get_tuples_returned(indexrelid)) FROM pg_index WHERE indrelid = leaf), 0))::float8 AS reads,"
-					" (pg_stat_get_tuples_inserted(leaf) + pg_stat_get_tuples_updated(leaf) + pg_stat_get_tuples_deleted(leaf))::float8 AS writes FROM (%s) l) a",
+					" (pg_stat_get_tuples_returned(leaf) + coalesce((SELECT sum(pg_stat_get_tuples_returned(indexrelid))"
+					" FROM pg_index WHERE indrelid = leaf), 0))::float8 AS reads, (pg_stat_get_tuples_inserted(leaf)"
+					" + pg_stat_get_tuples_updated(leaf) + pg_stat_get_tuples_deleted(leaf))::float8 AS writes FROM (%s) l) a",
 					MIN_ACTIVITY, MIN_ACTIVITY, CountLeaves(count));
 }
 
@@ -183,7 +184,8 @@ CountRollup(const Count *count)
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "c%d AS MATERIALIZED (SELECT *, 0::bigint AS parts FROM (%s) c)", count->levels, CountQuery(count));
 	for (int i = count->levels - 1; i > 0; i--)
-		appendStringInfo(&sql, ", c%d AS MATERIALIZED (SELECT %s, leaf, sum(items)::bigint AS items, sum(bytes)::bigint AS bytes, count(*) AS parts FROM c%d GROUP BY %s, leaf)",
+		appendStringInfo(&sql, ", c%d AS MATERIALIZED (SELECT %s, leaf, sum(items)::bigint AS items, sum(bytes)::bigint AS bytes,"
+						 " count(*) AS parts FROM c%d GROUP BY %s, leaf)",
 						 i, CountKeyList(i), i + 1, CountKeyList(i));
 	return sql.data;
 }
@@ -197,7 +199,8 @@ CountTellError(const Count *count)
 		return;
 	ereport(NOTICE,
 			(errmsg("items and bytes are estimated from a sample of %g %% of the blocks", count->sample),
-			 errdetail("The relative error to expect is sqrt(%.6g / blocks), where \"blocks\" is the number of blocks that have rows of the key:"
+			 errdetail("The relative error to expect is sqrt(%.6g / blocks), where \"blocks\" is the number of blocks"
+					   " that have rows of the key:"
 					   " at most its items, at least its bytes / %d. That is %.2g %% for 1,000 blocks, %.2g %% for 100,000."
 					   " Keys of which no row was read are missing.",
 					   factor, BLCKSZ, 100 * sqrt(factor / 1000), 100 * sqrt(factor / 100000))));
@@ -257,8 +260,9 @@ logical_partitions(PG_FUNCTION_ARGS)
 	if (one_leaf_a_key(&count))
 		counted = psprintf("SELECT *, ARRAY[leaf::regclass] AS leaves FROM (%s) c", CountQuery(&count));
 	else
-		counted = psprintf("SELECT %s, sum(items)::bigint AS items, sum(bytes)::bigint AS bytes, array_agg(leaf::regclass ORDER BY place) AS leaves"
-						   " FROM (%s) c JOIN (%s) l USING (leaf) GROUP BY %s", keys, CountQuery(&count), CountLeaves(&count), keys);
+		counted = psprintf("SELECT %s, sum(items)::bigint AS items, sum(bytes)::bigint AS bytes,"
+						   " array_agg(leaf::regclass ORDER BY place) AS leaves FROM (%s) c JOIN (%s) l USING (leaf) GROUP BY %s",
+						   keys, CountQuery(&count), CountLeaves(&count), keys);
 	SqlIntoResult(fcinfo, psprintf("SELECT jsonb_build_array(%s), items, bytes, items / (sum(items) OVER ())::float8, leaves"
 								   " FROM (%s) k ORDER BY items DESC, bytes DESC, %s", keys, counted, keys));
 	CountTellError(&count);
