@@ -160,6 +160,25 @@ CREATE TABLE empty (tenant text, usr text);
 SELECT count(*) FROM create_container('empty', '{/tenant,/usr}');
 SELECT * FROM hot_partitions('empty');
 SELECT * FROM hot_partitions('empty', 0);
+-- names and values that need quoting: the calls can be made as they are
+CREATE TABLE "Hot ""'x'" ("T'1" text, "u 2" text, id int, PRIMARY KEY ("T'1", "u 2", id));
+INSERT INTO "Hot ""'x'" SELECT CASE WHEN i % 2 = 0 THEN $k$it's \ "$k$ ELSE 't' || i END, 'u' || i, i FROM generate_series(1, 200) i;
+SELECT count(*) FROM create_container($$"Hot ""'x'"$$, ARRAY[$$/T'1$$, '/u 2']);
+SELECT relieved_by FROM hot($$"Hot ""'x'"$$) WHERE kind = 'key';
+SELECT substring(relieved_by FROM 'CALL .*?\)(?= )') || ';' FROM hot($$"Hot ""'x'"$$) WHERE kind = 'key' \gexec
+SELECT relieved_by FROM hot($$"Hot ""'x'"$$) WHERE kind = 'key';
+-- a leaf that is divided by hand in another way
+CREATE TABLE byhand (k text, n int) PARTITION BY HASH (k text_xxhash_ops);
+CREATE TABLE byhand_0 PARTITION OF byhand FOR VALUES WITH (MODULUS 2, REMAINDER 0) PARTITION BY RANGE (n);
+CREATE TABLE byhand_0a PARTITION OF byhand_0 FOR VALUES FROM (0) TO (100);
+CREATE TABLE byhand_0b PARTITION OF byhand_0 FOR VALUES FROM (100) TO (1000);
+CREATE TABLE byhand_1 PARTITION OF byhand FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO registry VALUES ('byhand', '{/k}', '{k}', 'xxhash');
+INSERT INTO byhand SELECT 'k' || i % 10, i FROM generate_series(1, 800) i;
+SELECT key, items, partitions FROM logical_partitions('byhand') ORDER BY key;
+SELECT partition, items FROM partition_map('byhand');
+SELECT kind, partitions FROM hot('byhand', 0.5);
+SELECT count(*) FROM regexp_matches(diagram('byhand'), '<title>byhand_', 'g');
 -- a sample will do: a share this large is seen in any
 SELECT kind, key FROM hot_partitions('whale', 0.4, sample => 60) WHERE kind = 'key';
 DROP SCHEMA hp CASCADE;
