@@ -1138,3 +1138,31 @@ CREATE PROCEDURE cleanup(container regclass DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE cleanup(regclass) IS
 	'removes what operations that ended half-way left behind';
+
+----------------------------------------------------------------------------
+-- Insight: where data lies
+----------------------------------------------------------------------------
+
+CREATE FUNCTION logical_partitions(container regclass, levels int DEFAULT NULL, sample float8 DEFAULT NULL)
+	RETURNS TABLE (key jsonb, items bigint, bytes bigint, share float8, partitions regclass[])
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE;
+COMMENT ON FUNCTION logical_partitions(regclass, int, float8) IS
+	'the keys of a container, or their first levels, by the number of their rows, with their stored size and the leaf partitions that hold them; counted, or estimated from a sample of so many per cent';
+
+CREATE FUNCTION hot_partitions(container regclass, threshold float8 DEFAULT 0.2, sample float8 DEFAULT NULL)
+	RETURNS TABLE (kind text, key jsonb, partitions regclass[], share float8, reason text, relieved_by text)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE;
+COMMENT ON FUNCTION hot_partitions(regclass, float8, float8) IS
+	'keys and their levels, and leaf partitions, that carry more than a share of the items, bytes, reads or writes, with the reason and what would relieve it';
+
+CREATE FUNCTION partition_map(container regclass, sample float8 DEFAULT NULL)
+	RETURNS TABLE (partition regclass, items bigint, bytes bigint, share float8, bar text, largest_key jsonb)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE;
+COMMENT ON FUNCTION partition_map(regclass, float8) IS
+	'what each leaf partition holds, in the order of the hash space, with a bar and its largest key';
+
+CREATE FUNCTION diagram(container regclass, levels int DEFAULT NULL, threshold float8 DEFAULT 0.2, sample float8 DEFAULT NULL)
+	RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE;
+COMMENT ON FUNCTION diagram(regclass, int, float8, float8) IS
+	'an SVG picture of the physical partitions of a container and of the logical partitions in them';

@@ -1,6 +1,6 @@
 /*
  * privileges.c
- *		Copying and resetting access control lists in the catalogs.
+ *		Checking privileges; copying and resetting access control lists in the catalogs.
  */
 #include "postgres.h"
 
@@ -32,6 +32,15 @@ RequireOwner(Oid relid)
 				 errmsg("relation with OID %u does not exist", relid)));
 	if (!OwnsRelation(relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relid)), name);
+}
+
+void
+RequireSelect(Oid relid)
+{
+	AclResult	result = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, get_relkind_objtype(get_rel_relkind(relid)), get_rel_name(relid));
 }
 
 /* A list out of a catalog row, or NULL; its members are recorded as dependencies. */

@@ -6,7 +6,9 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_class.h"
+#include "executor/tstoreReceiver.h"
 #include "miscadmin.h"
+#include "nodes/execnodes.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -167,6 +169,20 @@ SqlOids(const char *format,...)
 	execute(format, args);
 	va_end(args);
 	return first_column(true);
+}
+
+void
+SqlIntoResult(FunctionCallInfo fcinfo, const char *query)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	SPIExecuteOptions options = {.read_only = true, .must_return_tuples = true};
+
+	/* There may be many rows: they go to disk as needed, and are not held in memory first. */
+	options.dest = CreateTuplestoreDestReceiver();
+	SetTuplestoreDestReceiverParams(options.dest, result->setResult, result->econtext->ecxt_per_query_memory, false, NULL, NULL);
+	if (SPI_execute_extended(query, &options) != SPI_OK_SELECT)
+		elog(ERROR, "SPI_execute_extended failed");
+	options.dest->rDestroy(options.dest);
 }
 
 void

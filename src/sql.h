@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "executor/spi.h"
+#include "fmgr.h"
 #include "nodes/pg_list.h"
 #include "utils/rel.h"
 
@@ -46,6 +47,9 @@ extern int64 SqlCount(const char *format,...) pg_attribute_printf(1, 2);
 /* Run a query and take the first column of its rows: text (char *) or OIDs.  Needs SPI. */
 extern List *SqlStrings(const char *format,...) pg_attribute_printf(1, 2);
 extern List *SqlOids(const char *format,...) pg_attribute_printf(1, 2);
+
+/* Run a read-only query, whose rows are those of a function that returns a set (InitMaterializedSRF).  Needs SPI. */
+extern void SqlIntoResult(FunctionCallInfo fcinfo, const char *query);
 
 /* Run each command of a list. */
 extern void SqlExecuteAll(List *commands);

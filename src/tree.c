@@ -29,6 +29,7 @@
 
 #include "compat.h"
 #include "key.h"
+#include "privileges.h"
 #include "puid.h"
 #include "tree.h"
 
@@ -358,15 +359,6 @@ partitions_in_range(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-static void
-check_select(Oid relid)
-{
-	AclResult	result = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
-
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, get_relkind_objtype(get_rel_relkind(relid)), get_rel_name(relid));
-}
-
 static bool
 is_integer_type(Oid typid)
 {
@@ -395,6 +387,18 @@ kind_hint(const JsonbValue *value)
 	return "Write text, uuids, dates and times in quotes.";
 }
 
+/* Numbers that JSON has no digits for are strings there, as to_jsonb writes them. */
+static bool
+is_special_number(const JsonbValue *value)
+{
+	static const char *const names[] = {"NaN", "Infinity", "-Infinity"};
+
+	for (size_t i = 0; i < lengthof(names) && value->type == jbvString; i++)
+		if (value->val.string.len == (int) strlen(names[i]) && memcmp(value->val.string.val, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
 /*
  * The component that a column holds when a key gives it this JSON value: a
  * string is read as the column's type, so that '["A0EE..."]' finds a uuid.
@@ -415,8 +419,10 @@ set_component(Component *c, const JsonbValue *value, int n, Oid relid, AttrNumbe
 		ComponentSetJsonbValue(c, value);
 		return;
 	}
-	if (is_integer_type(typid) || typid == NUMERICOID || typid == FLOAT4OID || typid == FLOAT8OID)
+	if (is_integer_type(typid))
 		fits = value->type == jbvNumeric;
+	else if (typid == NUMERICOID || typid == FLOAT4OID || typid == FLOAT8OID)
+		fits = value->type == jbvNumeric || is_special_number(value);
 	else if (typid == BOOLOID)
 		fits = value->type == jbvBool;
 	else
@@ -500,7 +506,7 @@ partition_of(PG_FUNCTION_ARGS)
 	uint64		positions[MAX_LEVELS];
 	ListCell   *cell;
 
-	check_select(relid);
+	RequireSelect(relid);
 	container = ContainerLookup(relid, false);
 	nlevels = ContainerKeyPositions(container, PG_GETARG_JSONB_P(1), positions);
 
@@ -576,7 +582,7 @@ verify(PG_FUNCTION_ARGS)
 	Container  *container;
 	ListCell   *cell;
 
-	check_select(relid);
+	RequireSelect(relid);
 	container = ContainerLookup(relid, false);
 	if (check_enable_rls(relid, InvalidOid, false) == RLS_ENABLED)
 		ereport(ERROR,

@@ -54,7 +54,10 @@ INSERT INTO bench.comparison (name, compared, figure, variant, against, minus, w
     ('suffix', 'time: sha256 / md5, 12 bytes, net', 'suffix', 'sha256', 'md5', 'nothing', NULL, NULL),
     ('synthetic', 'time: synthetic_key / format, two texts, net', 'synthetic', 'synthetic_key', 'builtin', 'nothing', 'at most', 1.0),
     ('synthetic', 'time: synthetic_key / format, two texts, with the query', 'synthetic', 'synthetic_key', 'builtin', NULL, 'at most', 1.0),
-    ('split', 'rate: split / INSERT ... SELECT of the same rows', 'split', 'insert', 'split', NULL, 'at least', 0.6);
+    ('split', 'rate: split / INSERT ... SELECT of the same rows', 'split', 'insert', 'split', NULL, 'at least', 0.6),
+    ('logical_partitions', 'time: all levels / GROUP BY with count and sum of sizes', 'keys of all levels', 'logical_partitions', 'plain', NULL, 'at most', 1.2),
+    ('logical_partitions', 'time: level 1 / GROUP BY with count and sum of sizes', 'keys of level 1', 'logical_partitions', 'plain', NULL, 'at most', 1.2),
+    ('logical_partitions', 'time: a sample of 1 % / all rows', 'sample', 'one per cent', 'exact', NULL, 'at most', 0.1);
 
 CREATE VIEW bench.ratio AS
     SELECT c.place, m.round,
