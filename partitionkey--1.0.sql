@@ -1138,3 +1138,13 @@ CREATE PROCEDURE cleanup(container regclass DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE cleanup(regclass) IS
 	'removes what operations that ended half-way left behind';
+
+----------------------------------------------------------------------------
+-- Choosing a key by the data
+----------------------------------------------------------------------------
+
+CREATE FUNCTION simulate_cosmos(relation regclass, paths text[], physical_partitions int DEFAULT 4)
+	RETURNS TABLE (partition int, min_inclusive text, max_exclusive text, items bigint, bytes bigint, share float8)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE ROWS 4;
+COMMENT ON FUNCTION simulate_cosmos(regclass, text[], int) IS
+	'where the rows of a table would lie in Cosmos DB with these partition key paths: its even ranges of effective partition keys';

@@ -1,0 +1,33 @@
+/*
+ * rows.h
+ *		Reading the rows of a table, a view or a container one by one.
+ */
+#ifndef PARTITIONKEY_ROWS_H
+#define PARTITIONKEY_ROWS_H
+
+#include "executor/tuptable.h"
+#include "utils/rel.h"
+
+/* What is done with a row, in a memory context that is reset after it. */
+typedef void (*RowFunction) (TupleTableSlot *slot, void *state);
+
+/* Open what rows can be read from, with the lock of a SELECT.  Error 42809. */
+extern Relation RowsOpen(Oid relid);
+
+/*
+ * Read all columns (as SELECT * gives them) of the rows that the user may see,
+ * with his own rights; the clauses go behind FROM.  Needs SPI.
+ */
+extern void RowsRead(Relation rel, const char *clauses, RowFunction function, void *state);
+
+/*
+ * A TABLESAMPLE clause for about so many rows of a large table, or "" for all of a
+ * small one, and of what can't be sampled.  The same rows come each time, as
+ * long as they are not changed.
+ */
+extern char *RowsSampleClause(Relation rel, int rows);
+
+/* The stored size of a row, with its line pointer and what it has in TOAST. */
+extern int64 RowBytes(TupleTableSlot *slot);
+
+#endif							/* PARTITIONKEY_ROWS_H */
