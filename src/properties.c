@@ -21,7 +21,8 @@
 #include "properties.h"
 #include "rows.h"
 
-#define DOCUMENTS			1000	/* rows looked at */
+#define DOCUMENTS			1000	/* rows looked at, about, of a table that can be sampled */
+#define MAX_DOCUMENTS		20000	/* and at all */
 #define MAX_PROPERTIES		1000	/* different paths that are counted */
 #define MAX_DEPTH			3
 #define MAX_PATH			200
@@ -31,7 +32,6 @@ typedef struct Search
 	Relation	rel;
 	HTAB	   *found;			/* of FoundProperty */
 	AttrNumber	document;		/* the only jsonb column, whose name may be left out of a path */
-	int			rows;
 } Search;
 
 typedef struct FoundProperty
@@ -113,8 +113,6 @@ search_row(TupleTableSlot *slot, void *state)
 	TupleDesc	desc = RelationGetDescr(search->rel);
 	int			column = 0;
 
-	if (search->rows++ >= DOCUMENTS)
-		return;
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
@@ -159,9 +157,12 @@ PropertiesFind(Relation rel)
 	HASH_SEQ_STATUS scan;
 	FoundProperty *found;
 	List	   *properties = NIL;
+	double		fraction;
+	char	   *clause;
 
 	search.found = hash_create("partitionkey properties", 64, &control, HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
-	RowsRead(rel, psprintf("%s LIMIT %d", RowsSampleClause(rel, DOCUMENTS), DOCUMENTS), search_row, &search);
+	clause = RowsSampleClause(rel, DOCUMENTS, &fraction);
+	RowsRead(rel, psprintf("%s LIMIT %d", clause, MAX_DOCUMENTS), search_row, &search);
 	hash_seq_init(&scan, search.found);
 	while ((found = hash_seq_search(&scan)) != NULL)
 	{

@@ -103,12 +103,13 @@ RowsRead(Relation rel, const char *clauses, RowFunction function, void *state)
 }
 
 char *
-RowsSampleClause(Relation rel, int wanted)
+RowsSampleClause(Relation rel, int wanted, double *fraction)
 {
 	double		rows = 0;
 	double		pages = 0;
 	ListCell   *cell;
 
+	*fraction = 1;
 	if (rel->rd_rel->relkind == RELKIND_VIEW || rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
 		return "";
 	foreach(cell, find_all_inheritors(RelationGetRelid(rel), AccessShareLock, NULL))
@@ -129,7 +130,8 @@ RowsSampleClause(Relation rel, int wanted)
 	/* The estimate may be wrong, so up to twice the rows are taken as they are. */
 	if (rows <= 2.0 * wanted || pages <= SAMPLE_PAGES)
 		return "";
-	return psprintf("TABLESAMPLE SYSTEM (%g) REPEATABLE (0)", Min(100, 100 * Max(1.2 * wanted / rows, SAMPLE_PAGES / pages)));
+	*fraction = Min(1, Max(1.2 * wanted / rows, SAMPLE_PAGES / pages));
+	return psprintf("TABLESAMPLE SYSTEM (%g) REPEATABLE (0)", 100 * *fraction);
 }
 
 /* The size of the values that a row has in TOAST. */

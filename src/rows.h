@@ -23,9 +23,9 @@ extern void RowsRead(Relation rel, const char *clauses, RowFunction function, vo
 /*
  * A TABLESAMPLE clause for about so many rows of a large table, or "" for all of a
  * small one, and of what can't be sampled.  The same rows come each time, as
- * long as they are not changed.
+ * long as they are not changed.  Sets which part of the table that is.
  */
-extern char *RowsSampleClause(Relation rel, int rows);
+extern char *RowsSampleClause(Relation rel, int rows, double *fraction);
 
 /* The stored size of a row, with its line pointer and what it has in TOAST. */
 extern int64 RowBytes(TupleTableSlot *slot);
