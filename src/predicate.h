@@ -1,10 +1,6 @@
 /*
  * predicate.h
- *		What the statements of users compare the columns of a table with.
- *
- * Taken from the planner, after it has expanded views, pulled up sub-selects,
- * folded constants and passed on equalities: what is seen here is what can
- * prune.
+ *		What statements compare the columns of a table with.
  */
 #ifndef PARTITIONKEY_PREDICATE_H
 #define PARTITIONKEY_PREDICATE_H
@@ -12,6 +8,7 @@
 #include "postgres.h"
 
 #include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
 
 /*
  * An expression over the table's row, its Vars with varno 1, that is compared
@@ -21,37 +18,46 @@ typedef struct BoundExpression
 {
 	Node	   *expr;
 	int			values;			/* how many; 0 if it isn't known until it runs: array parameter, sub-select, join */
-	Oid			operator;		/* the equality, with the expression on its left; 0 for a condition that is the column itself */
+	Node	   *value;			/* what it is compared with; NULL for a boolean that is a condition itself */
+	Oid			operator;		/* the equality, with the expression on its left; invalid for such a boolean */
 	Oid			collation;		/* under which it compares */
-	bool		constant;		/* the values were known to the planner */
-	bool		listed;			/* an array whose elements can't be told apart when it is planned */
-	bool		joined;			/* the values are those of another table's rows: they limit what is read only
-								 * if the plan looks up the table once for each of these rows */
+	bool		constant;		/* the planner knew the values */
+	bool		array;			/* an array whose elements the planner did not know */
+	bool		joined;			/* the values are those of other tables' rows: they limit what is read only where
+								 * the plan looks up the table anew for each of these */
 } BoundExpression;
 
 /* One read of a table, or (command CMD_INSERT) the rows that it is given. */
-typedef struct Scan
+typedef struct PredicateScan
 {
 	Oid			relid;
 	CmdType		command;		/* what is done with the rows */
 	List	   *bound;			/* BoundExpression * */
-	List	   *conditions;		/* all conditions on the table's rows; Vars of other tables have other varnos */
-	List	   *joins;			/* the conditions with other tables' rows among them */
-	PlannerInfo *root;			/* where it was planned, not for CMD_INSERT */
+	List	   *conditions;		/* all conditions on the rows alone; Vars of the table with varno 1 */
+	List	   *joins;			/* conditions with other tables' rows; their Vars with other varnos */
+	PlannerInfo *root;			/* where it was planned; NULL for CMD_INSERT */
 	RelOptInfo *rel;
 	PlannedStmt *plan;
-	Index		rti;			/* in the plan's range table */
-} Scan;
+	Index		rti;			/* in the plan's range table; 0 if the plan does without the table */
+} PredicateScan;
 
 /*
- * Parse, analyze with $n of any type, rewrite and plan a statement: one Scan *
- * for each read of each table, by the caller's rights.  Nothing of it is run.
- * Errors: those of the statement itself; 42601 for none or several, 0A000 for one that is no
- * SELECT, INSERT, UPDATE, DELETE or MERGE.
+ * Parse, analyze with $n of any type, rewrite and plan a statement: one PredicateScan *
+ * for each read of each table.  Done with the rights of the current user, who
+ * must have the privileges that running it takes; nothing of it is run.  Errors:
+ * those of the statement itself; 42601 for none or several, 0A000 for one that
+ * is not SELECT, INSERT, UPDATE, DELETE, MERGE or VALUES.
  */
 extern List *PredicateScans(const char *query);
 
-/* The same of conditions alone, given as a list of clauses that all must hold. */
+/* What clauses that must all hold bind (BoundExpression *), of the table with varno 1. */
 extern List *PredicateBound(List *clauses);
+
+/* Whether an expression has Vars of the table with varno 1; of others. */
+extern bool PredicateOwn(Node *node);
+extern bool PredicateForeign(Node *node);
+
+/* Whether an operator compares for equality. */
+extern bool PredicateIsEquality(Oid operator);
 
 #endif							/* PARTITIONKEY_PREDICATE_H */
