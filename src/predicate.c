@@ -165,13 +165,13 @@ bound_by_array(ScalarArrayOpExpr *clause)
 	return list_make1(bound);
 }
 
-/* A boolean expression that is a condition itself. */
+/* A boolean column that is a condition itself. */
 static List *
-bound_by_itself(Node *expr)
+bound_by_itself(Node *column)
 {
-	if (!PredicateOwn(expr) || PredicateForeign(expr))
+	if (!PredicateOwn(column))
 		return NIL;
-	return list_make1(make_bound(expr, NULL, InvalidOid, InvalidOid));
+	return list_make1(make_bound(column, NULL, InvalidOid, InvalidOid));
 }
 
 /* The bound expression of a list that binds the same as another. */
@@ -231,11 +231,7 @@ bound_by_clause(Node *clause)
 	if (contain_volatile_functions(clause))
 		return NIL;
 	if (IsA(clause, OpExpr))
-	{
-		List	   *list = bound_by_operator((OpExpr *) clause);
-
-		return list != NIL ? list : bound_by_itself(clause);
-	}
+		return bound_by_operator((OpExpr *) clause);
 	if (IsA(clause, ScalarArrayOpExpr))
 		return bound_by_array((ScalarArrayOpExpr *) clause);
 	if (is_orclause(clause))
@@ -330,7 +326,7 @@ bare_clauses(List *infos)
 static void
 note_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
-	Scan	   *scan = palloc0(sizeof(PredicateScan));
+	PredicateScan *scan = palloc0(sizeof(PredicateScan));
 	List	   *joined;
 	ListCell   *cell;
 
@@ -429,7 +425,7 @@ plan_query(Query *query, const char *text)
 
 	foreach(cell, mine.scans)
 	{
-		Scan	   *scan = lfirst(cell);
+		PredicateScan *scan = lfirst(cell);
 
 		if (is_dropped(scan->root))
 			continue;
@@ -457,7 +453,7 @@ insert_rows(Query *query)
 static PredicateScan *
 insert_scan(Query *query)
 {
-	Scan	   *scan = palloc0(sizeof(PredicateScan));
+	PredicateScan *scan = palloc0(sizeof(PredicateScan));
 	int			rows = insert_rows(query);
 	ListCell   *cell;
 
