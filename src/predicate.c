@@ -401,27 +401,35 @@ plan_rti(PlannedStmt *plan, const RangeTblEntry *rte)
 }
 
 /* Plan a query with the hook on. */
-static List *
-plan_query(Query *query, const char *text)
+static PlannedStmt *
+plan_watched(Planning *mine, const char *text)
 {
-	Planning	mine = {query, NIL, set_rel_pathlist_hook, planning};
 	PlannedStmt *plan = NULL;
-	List	   *used = NIL;
-	ListCell   *cell;
 
 	PG_TRY();
 	{
-		planning = &mine;
+		planning = mine;
 		set_rel_pathlist_hook = look_at_table;
-		plan = standard_planner(query, text, CURSOR_OPT_PARALLEL_OK, NULL);
+		plan = standard_planner(mine->query, text, CURSOR_OPT_PARALLEL_OK, NULL);
 	}
 	PG_FINALLY();
 	{
-		set_rel_pathlist_hook = mine.chained;
-		planning = mine.outer;
+		set_rel_pathlist_hook = mine->chained;
+		planning = mine->outer;
 	}
 	PG_END_TRY();
 	CheckPrivileges(plan);
+	return plan;
+}
+
+/* The tables that a query reads. */
+static List *
+read_scans(Query *query, const char *text)
+{
+	Planning	mine = {query, NIL, set_rel_pathlist_hook, planning};
+	PlannedStmt *plan = plan_watched(&mine, text);
+	List	   *scans = NIL;
+	ListCell   *cell;
 
 	foreach(cell, mine.scans)
 	{
@@ -431,9 +439,9 @@ plan_query(Query *query, const char *text)
 			continue;
 		scan->plan = plan;
 		scan->rti = plan_rti(plan, planner_rt_fetch(scan->rel->relid, scan->root));
-		used = lappend(used, scan);
+		scans = lappend(scans, scan);
 	}
-	return used;
+	return scans;
 }
 
 /* How many rows an INSERT writes, 0 if they come from a query. */
@@ -536,7 +544,7 @@ PredicateScans(const char *text)
 					 errmsg("%s is not a statement that is planned", CreateCommandName(query->utilityStmt)),
 					 errhint("Give the SELECT alone.")));
 		scans = list_concat(scans, insert_scans(query));
-		scans = list_concat(scans, plan_query(query, text));
+		scans = list_concat(scans, read_scans(query, text));
 	}
 	return scans;
 }
