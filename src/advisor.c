@@ -164,13 +164,34 @@ propose_paths(Advice *advice)
 			add_path(advice, ((Property *) lfirst(cell))->path);
 }
 
+/* A level's path. */
+static Extract *
+extract_of(const Advice *advice, const Candidate *candidate, int level)
+{
+	return advice->sample.paths[candidate->paths[level]].extract;
+}
+
+static void
+measure_queries(const Advice *advice, Candidate *candidate)
+{
+	Extract    *key[MAX_LEVELS];
+
+	for (int level = 0; level < candidate->levels; level++)
+	{
+		key[level] = extract_of(advice, candidate, level);
+		candidate->updated[level] = WorkloadUpdates(advice->workload, key[level]);
+	}
+	candidate->queried = true;
+	WorkloadShares(advice->workload, key, candidate->levels, &candidate->single, &candidate->prefix, &candidate->fan_out);
+}
+
 static void
 measure(Advice *advice, Candidate *candidate)
 {
 	if (advice->sample.nrows > 0)
 		CandidateMeasure(candidate, &advice->sample, advice->partitions);
-	if (advice->workload != NULL)
-		WorkloadMeasure(advice->workload, &advice->sample, candidate);
+	if (advice->workload != NULL && WorkloadReads(advice->workload))
+		measure_queries(advice, candidate);
 }
 
 static bool
@@ -206,6 +227,7 @@ is_diagonal(const Candidate *candidate, int level)
 /*
  * How good a key is, from 0 to 100: the share of rows that have one, times
  *	- the size of a physical partition over that of the largest logical one, if that is larger,
+ *	- the root of the number of logical partitions over ten for each physical one, if they are fewer,
  *	- the root of twice the average partition over the largest, if that is larger,
  *	- one half, if each row is a logical partition of its own, up to one if they are few,
  *	- the share of queries that read one logical partition, a prefix counting
@@ -219,6 +241,7 @@ score(const Advice *advice, const Candidate *candidate)
 	double		score = 1 - candidate->undefined - candidate->null - candidate->not_scalar;
 
 	score *= Min(1, 1 / (keys->largest_share * advice->partitions));
+	score *= sqrt(Min(1, keys->groups / (KEYS_PER_PARTITION * advice->partitions)));
 	score *= sqrt(Min(1, 2 / candidate->skew));
 	score *= 1 - 0.5 * keys->groups / advice->sample.rows;
 	if (candidate->queried)
@@ -260,17 +283,10 @@ warn(Candidate *candidate, const char *format,...)
 	candidate->warnings = lappend(candidate->warnings, text.data);
 }
 
-static const SamplePath *
-path_of(const Advice *advice, const Candidate *candidate, int level)
-{
-	return &advice->sample.paths[candidate->paths[level]];
-}
-
-/* A level's path. */
 static const char *
 name_of(const Advice *advice, const Candidate *candidate, int level)
 {
-	return path_of(advice, candidate, level)->extract->path;
+	return extract_of(advice, candidate, level)->path;
 }
 
 /* The most frequent values of the first levels as a JSON array, or "one value" if they were not remembered. */
@@ -282,7 +298,7 @@ largest_key(const Advice *advice, const Candidate *candidate, int levels)
 	initStringInfo(&key);
 	for (int level = 0; level < levels; level++)
 	{
-		const SamplePath *path = path_of(advice, candidate, level);
+		const SamplePath *path = &advice->sample.paths[candidate->paths[level]];
 		const char *text = SampleText(path, path->positions[candidate->prefixes[levels - 1].largest_row]);
 
 		if (text == NULL)
@@ -298,7 +314,7 @@ warn_of_values(const Advice *advice, Candidate *candidate)
 {
 	for (int level = 0; level < candidate->levels; level++)
 	{
-		const SamplePath *path = path_of(advice, candidate, level);
+		const SamplePath *path = &advice->sample.paths[candidate->paths[level]];
 		const char *name = path->extract->path;
 		int			counts[VALUE_KIND + 1] = {0};
 		double		rows = advice->sample.nrows;
@@ -338,8 +354,8 @@ warn_of_distribution(const Advice *advice, Candidate *candidate)
 	else if (candidate->levels > 1 && first->largest_share > average)
 		warn(candidate, "level 1 decides the placement: %s of items have %s",
 			 Percent(first->largest_share), largest_key(advice, candidate, 1));
-	if (keys->groups == advice->sample.rows && keys->groups > 1)
-		warn(candidate, "each item is a logical partition of its own");
+	if (keys->groups >= MOST * advice->sample.rows && keys->groups > 1)
+		warn(candidate, "%s item is a logical partition of its own", keys->groups == advice->sample.rows ? "each" : "nearly each");
 }
 
 static void
@@ -375,7 +391,7 @@ warn_of_columns(const Advice *advice, Candidate *candidate)
 {
 	for (int level = 0; level < candidate->levels; level++)
 	{
-		const Extract *extract = path_of(advice, candidate, level)->extract;
+		const Extract *extract = extract_of(advice, candidate, level);
 		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(advice->rel), extract->attnum - 1);
 
 		if (att->attgenerated != '\0')
@@ -385,16 +401,47 @@ warn_of_columns(const Advice *advice, Candidate *candidate)
 	}
 }
 
-/* Queries that a hierarchical key does not serve since they give no first level. */
+/* How many values a path has by itself. */
+static double
+breadth(const Advice *advice, int path)
+{
+	Candidate  *alone = CandidateMake(&advice->sample, &path, 1);
+
+	if (advice->sample.nrows > 0)
+		CandidateMeasure(alone, &advice->sample, advice->partitions);
+	return alone->prefixes[0].groups;
+}
+
+/* Whether a path should come before another: clearly more queries give it, or as many, and it is broader. */
+static bool
+comes_before(const Advice *advice, int a, int b)
+{
+	double		x = floor(10 * WorkloadGives(advice->workload, advice->sample.paths[a].extract));
+	double		y = floor(10 * WorkloadGives(advice->workload, advice->sample.paths[b].extract));
+
+	return x != y ? x > y : breadth(advice, a) < breadth(advice, b);
+}
+
+/* Queries that a hierarchical key does not serve since they don't give its first level, but others. */
 static void
 warn_of_order(const Advice *advice, Candidate *candidate)
 {
-	int			paths[MAX_LEVELS];
+	Candidate  *ordered = CandidateMake(&advice->sample, candidate->paths, candidate->levels);
 
-	if (candidate->queried && candidate->levels > 1 && candidate->fan_out > 0 &&
-		WorkloadReorder(advice->workload, &advice->sample, candidate, paths))
+	if (!candidate->queried || candidate->fan_out == 0)
+		return;
+	for (int i = 1; i < ordered->levels; i++)
+		for (int j = i; j > 0 && comes_before(advice, ordered->paths[j], ordered->paths[j - 1]); j--)
+		{
+			int			path = ordered->paths[j];
+
+			ordered->paths[j] = ordered->paths[j - 1];
+			ordered->paths[j - 1] = path;
+		}
+	measure_queries(advice, ordered);
+	if (ordered->fan_out < candidate->fan_out)
 		warn(candidate, "order of levels: %s of queries give no leading level; reorder to %s",
-			 Percent(candidate->fan_out), CandidateMake(&advice->sample, paths, candidate->levels)->name);
+			 Percent(candidate->fan_out), CandidateMake(&advice->sample, ordered->paths, ordered->levels)->name);
 }
 
 static void

@@ -1,6 +1,444 @@
+/*
+ * workload.c
+ *		The queries of a table, and which of them a key would serve.
+ *
+ * A query is planned, and what it compares the table's columns with is taken
+ * from the planner.  Of each comparison only the path is kept that it gives a value
+ * for: a column, or a property of a document.  A key serves the query as far
+ * as its first levels are among these paths.
+ */
 #include "postgres.h"
+
+#include "access/sysattr.h"
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "predicate.h"
+#include "sql.h"
 #include "workload.h"
-Workload *WorkloadFromQueries(Relation rel, ArrayType *queries) { (void) rel; (void) queries; return NULL; }
-Workload *WorkloadFromStatistics(Relation rel) { (void) rel; return NULL; }
-void WorkloadMeasure(const Workload *workload, const Sample *sample, Candidate *candidate) { (void) workload; (void) sample; (void) candidate; }
-bool WorkloadReorder(const Workload *workload, const Sample *sample, const Candidate *candidate, int *paths) { (void) workload; (void) sample; (void) candidate; (void) paths; return false; }
+
+/* Statements of pg_stat_statements that are looked at, the most frequent. */
+#define MAX_STATEMENTS		1000
+
+/* A path that a query gives values for. */
+typedef struct GivenPath
+{
+	AttrNumber	attnum;
+	List	   *properties;		/* char * */
+} GivenPath;
+
+typedef struct WorkloadQuery
+{
+	double		calls;
+	List	   *reads;			/* for each read of the table, a List of GivenPath * */
+} WorkloadQuery;
+
+struct Workload
+{
+	Oid			relid;
+	List	   *queries;		/* WorkloadQuery *: those that read the table */
+	double		calls;			/* of all of them */
+	Bitmapset  *updated;		/* columns that statements set */
+};
+
+/* The names that a text, or an array of them, gives; false if they aren't known or some are NULL. */
+static bool
+constant_names(Node *node, List **names)
+{
+	Const	   *constant = (Const *) node;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n;
+
+	if (!IsA(node, Const) || constant->constisnull)
+		return false;
+	if (constant->consttype == TEXTOID)
+	{
+		*names = list_make1(TextDatumGetCString(constant->constvalue));
+		return true;
+	}
+	if (constant->consttype != TEXTARRAYOID)
+		return false;
+	deconstruct_array_builtin(DatumGetArrayTypeP(constant->constvalue), TEXTOID, &elements, &nulls, &n);
+	*names = NIL;
+	for (int i = 0; i < n; i++)
+	{
+		if (nulls[i])
+			return false;
+		*names = lappend(*names, TextDatumGetCString(elements[i]));
+	}
+	return true;
+}
+
+/* The names of jsonb['a']['b']. */
+static bool
+subscript_names(SubscriptingRef *ref, List **names)
+{
+	ListCell   *cell;
+
+	*names = NIL;
+	if (ref->refcontainertype != JSONBOID || ref->reflowerindexpr != NIL)
+		return false;
+	foreach(cell, ref->refupperindexpr)
+	{
+		List	   *name;
+
+		if (!constant_names(lfirst(cell), &name))
+			return false;
+		*names = list_concat(*names, name);
+	}
+	return true;
+}
+
+/* Whether a function takes a property from a document: ->, ->>, #>, #>> and what stands behind them. */
+static bool
+takes_property(Oid function)
+{
+	return function == F_JSONB_OBJECT_FIELD || function == F_JSONB_OBJECT_FIELD_TEXT ||
+		function == F_JSONB_EXTRACT_PATH || function == F_JSONB_EXTRACT_PATH_TEXT;
+}
+
+/* The function of an expression, and its arguments; InvalidOid if it is none. */
+static Oid
+function_of(Node *node, List **args)
+{
+	if (IsA(node, FuncExpr))
+	{
+		*args = ((FuncExpr *) node)->args;
+		return ((FuncExpr *) node)->funcid;
+	}
+	if (IsA(node, OpExpr))
+	{
+		*args = ((OpExpr *) node)->args;
+		return get_opcode(((OpExpr *) node)->opno);
+	}
+	return InvalidOid;
+}
+
+/* What a cast to another type has as its argument, or NULL. */
+static Node *
+cast_argument(Node *node)
+{
+	if (IsA(node, CoerceViaIO))
+		return (Node *) ((CoerceViaIO *) node)->arg;
+	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcformat != COERCE_EXPLICIT_CALL && ((FuncExpr *) node)->args != NIL)
+		return linitial(((FuncExpr *) node)->args);
+	return NULL;
+}
+
+/*
+ * The path that an expression is the value of, or NULL.  A property may be cast,
+ * since a key of any type can be made of it; a column with a cast is not the
+ * column: PostgreSQL doesn't prune by it.
+ */
+static GivenPath *
+given_path(Node *node)
+{
+	GivenPath  *given = palloc0(sizeof(GivenPath));
+	bool		cast = false;
+
+	for (;;)
+	{
+		List	   *args;
+		List	   *names;
+
+		if (IsA(node, Var))
+			break;
+		if (IsA(node, RelabelType))
+			node = (Node *) ((RelabelType *) node)->arg;
+		else if (IsA(node, SubscriptingRef))
+		{
+			if (!subscript_names((SubscriptingRef *) node, &names))
+				return NULL;
+			given->properties = list_concat(names, given->properties);
+			node = (Node *) ((SubscriptingRef *) node)->refexpr;
+		}
+		else if (takes_property(function_of(node, &args)))
+		{
+			if (!constant_names(lsecond(args), &names))
+				return NULL;
+			given->properties = list_concat(names, given->properties);
+			node = linitial(args);
+		}
+		else
+		{
+			node = cast_argument(node);
+			if (node == NULL)
+				return NULL;
+			/* of the property that has been walked to, or will be */
+			cast = true;
+		}
+	}
+	given->attnum = ((Var *) node)->varattno;
+	return given->attnum > 0 && !(cast && given->properties == NIL) ? given : NULL;
+}
+
+/* What a read of the table gives values for, without those that come from other tables' rows. */
+static List *
+given_paths(const PredicateScan *scan)
+{
+	List	   *paths = NIL;
+	ListCell   *cell;
+
+	foreach(cell, scan->bound)
+	{
+		BoundExpression *bound = lfirst(cell);
+		GivenPath  *given = bound->joined ? NULL : given_path(bound->expr);
+
+		if (given != NULL)
+			paths = lappend(paths, given);
+	}
+	return paths;
+}
+
+/* Plan a statement, and take in what it does with the table. */
+static void
+add_query(Workload *workload, const char *text, double calls)
+{
+	WorkloadQuery *query = palloc0(sizeof(WorkloadQuery));
+	ListCell   *cell;
+
+	foreach(cell, PredicateScans(text))
+	{
+		PredicateScan *scan = lfirst(cell);
+
+		if (scan->relid != workload->relid || scan->command == CMD_INSERT)
+			continue;
+		query->reads = lappend(query->reads, given_paths(scan));
+		if (scan->command == CMD_UPDATE && scan->rti > 0)
+			workload->updated = bms_add_members(workload->updated, UpdatedColumns(scan->plan, rt_fetch(scan->rti, scan->plan->rtable)));
+	}
+	if (query->reads == NIL)
+		return;
+	query->calls = calls;
+	workload->calls += calls;
+	workload->queries = lappend(workload->queries, query);
+}
+
+/* Say which query an error is about, as for those in functions. */
+static void
+query_context(void *text)
+{
+	int			position = geterrposition();
+
+	if (position > 0)
+	{
+		errposition(0);
+		internalerrposition(position);
+		internalerrquery(text);
+	}
+	errcontext("query \"%s\"", (char *) text);
+}
+
+Workload *
+WorkloadFromQueries(Relation rel, ArrayType *queries)
+{
+	Workload   *workload = palloc0(sizeof(Workload));
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n;
+
+	workload->relid = RelationGetRelid(rel);
+	deconstruct_array_builtin(queries, TEXTOID, &elements, &nulls, &n);
+	for (int i = 0; i < n; i++)
+	{
+		ErrorContextCallback callback = {.previous = error_context_stack, .callback = query_context};
+
+		CHECK_FOR_INTERRUPTS();
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("query %d is null", i + 1)));
+		callback.arg = TextDatumGetCString(elements[i]);
+		error_context_stack = &callback;
+		add_query(workload, callback.arg, 1);
+		error_context_stack = callback.previous;
+	}
+	if (n > 0 && workload->queries == NIL)
+		ereport(NOTICE,
+				(errmsg("none of the queries reads \"%s\"", RelationGetRelationName(rel))));
+	return workload;
+}
+
+/*
+ * Take in a statement that may not be one that can be planned; false if so.  All
+ * that planning did is rolled back.
+ */
+static bool
+try_query(Workload *workload, const char *text, double calls)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	volatile bool planned = false;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		add_query(workload, text, calls);
+		planned = true;
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		/* Being cancelled is not the statement's fault. */
+		if (geterrcode() == ERRCODE_QUERY_CANCELED)
+			PG_RE_THROW();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	RollbackAndReleaseCurrentSubTransaction();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return planned;
+}
+
+/* The view pg_stat_statements, if it is there and works.  Needs SPI. */
+static Oid
+statistics_view(void)
+{
+	int			nestlevel;
+	List	   *views;
+
+	/* To read it is an error if the library was not preloaded. */
+	if (GetConfigOption("pg_stat_statements.max", true, false) == NULL)
+		return InvalidOid;
+	nestlevel = SqlBegin();
+	views = SqlOids("SELECT a.attrelid FROM pg_extension e"
+					" JOIN pg_class c ON c.relnamespace = e.extnamespace AND c.relname = 'pg_stat_statements'"
+					" JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'toplevel'"
+					" WHERE e.extname = 'pg_stat_statements'");
+	SqlEnd(nestlevel);
+	return views == NIL ? InvalidOid : linitial_oid(views);
+}
+
+/* The statements of this database that are called most, and how often. */
+static SPITupleTable *
+read_statistics(Oid view)
+{
+	int			nestlevel = SqlBegin();
+
+	SqlExecute("SELECT query, calls::float8 FROM %s WHERE toplevel AND query IS NOT NULL"
+			   " AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())"
+			   " ORDER BY calls DESC, queryid LIMIT %d", QualifiedName(view), MAX_STATEMENTS);
+	SqlEnd(nestlevel);
+	return SPI_tuptable;
+}
+
+Workload *
+WorkloadFromStatistics(Relation rel)
+{
+	Oid			view = statistics_view();
+	Workload   *workload;
+	SPITupleTable *statements;
+	int			left_out = 0;
+
+	if (!OidIsValid(view))
+		return NULL;
+	workload = palloc0(sizeof(Workload));
+	workload->relid = RelationGetRelid(rel);
+	statements = read_statistics(view);
+	for (uint64 i = 0; i < statements->numvals; i++)
+	{
+		bool		isnull;
+		double		calls = DatumGetFloat8(SPI_getbinval(statements->vals[i], statements->tupdesc, 2, &isnull));
+
+		CHECK_FOR_INTERRUPTS();
+		if (!try_query(workload, SPI_getvalue(statements->vals[i], statements->tupdesc, 1), calls))
+			left_out++;
+	}
+	ereport(NOTICE,
+			(errmsg("%d of %d statements in pg_stat_statements read \"%s\"",
+					list_length(workload->queries), (int) statements->numvals, RelationGetRelationName(rel)),
+			 left_out == 0 ? 0 : errdetail("%d could not be planned and were left out, such as commands and those of another search_path.", left_out)));
+	SPI_freetuptable(statements);
+	return workload;
+}
+
+bool
+WorkloadReads(const Workload *workload)
+{
+	return workload->calls > 0;
+}
+
+static bool
+is_given(const List *paths, const Extract *path)
+{
+	ListCell   *cell;
+
+	foreach(cell, paths)
+	{
+		GivenPath  *given = lfirst(cell);
+		bool		same = given->attnum == path->attnum && list_length(given->properties) == list_length(path->properties);
+
+		for (int i = 0; same && i < list_length(path->properties); i++)
+			same = strcmp(list_nth(given->properties, i), list_nth(path->properties, i)) == 0;
+		if (same)
+			return true;
+	}
+	return false;
+}
+
+/* How many of the first levels of a key all reads of a query give. */
+static int
+levels_given(const WorkloadQuery *query, Extract *const *key, int levels)
+{
+	ListCell   *cell;
+
+	foreach(cell, query->reads)
+	{
+		int			level = 0;
+
+		while (level < levels && is_given(lfirst(cell), key[level]))
+			level++;
+		levels = level;
+	}
+	return levels;
+}
+
+void
+WorkloadShares(const Workload *workload, Extract *const *key, int levels,
+			   double *single, double *prefix, double *fan_out)
+{
+	double		calls[3] = {0};
+	ListCell   *cell;
+
+	foreach(cell, workload->queries)
+	{
+		WorkloadQuery *query = lfirst(cell);
+		int			given = levels_given(query, key, levels);
+
+		calls[given == levels ? 0 : given > 0 ? 1 : 2] += query->calls;
+	}
+	*single = calls[0] / workload->calls;
+	*prefix = calls[1] / workload->calls;
+	*fan_out = calls[2] / workload->calls;
+}
+
+double
+WorkloadGives(const Workload *workload, const Extract *path)
+{
+	Extract    *key[1] = {(Extract *) path};
+	double		single;
+	double		prefix;
+	double		fan_out;
+
+	WorkloadShares(workload, key, 1, &single, &prefix, &fan_out);
+	return single;
+}
+
+bool
+WorkloadUpdates(const Workload *workload, const Extract *path)
+{
+	return path->properties == NIL && bms_is_member(path->attnum - FirstLowInvalidHeapAttributeNumber, workload->updated);
+}

@@ -8,23 +8,34 @@
 #include "utils/array.h"
 #include "utils/rel.h"
 
-#include "candidate.h"
+#include "extract.h"
 
 typedef struct Workload Workload;
 
-/* The workload of given queries (text[]); one that can't be planned is an error that names it. */
+/* The workload of given queries (text[]).  One that can't be planned is an error that names it. */
 extern Workload *WorkloadFromQueries(Relation rel, ArrayType *queries);
 
 /*
- * That of pg_stat_statements, by calls; NULL if it is not there.  Statements that can't
- * be planned as they are here are left out, with a NOTICE of their number.
+ * The workload that pg_stat_statements has seen, by numbers of calls; NULL if it is
+ * not there.  Statements that can't be planned as they stand there are left out,
+ * and their number is told.  Needs SPI.
  */
 extern Workload *WorkloadFromStatistics(Relation rel);
 
-/* Set what a candidate's queried, single, prefix, fan_out and updated are. */
-extern void WorkloadMeasure(const Workload *workload, const Sample *sample, Candidate *candidate);
+/* Whether there are queries that read the table. */
+extern bool WorkloadReads(const Workload *workload);
 
-/* Order the levels of a key by how many queries give a value for them; false if they are in that order. */
-extern bool WorkloadReorder(const Workload *workload, const Sample *sample, const Candidate *candidate, int *paths);
+/*
+ * The shares of these queries that read one logical partition, those of a prefix, and
+ * all, if the key has some paths (Extract *).
+ */
+extern void WorkloadShares(const Workload *workload, Extract *const *key, int levels,
+						   double *single, double *prefix, double *fan_out);
+
+/* The share of these queries that give values for a path. */
+extern double WorkloadGives(const Workload *workload, const Extract *path);
+
+/* Whether a statement sets the column that is a path. */
+extern bool WorkloadUpdates(const Workload *workload, const Extract *path);
 
 #endif							/* PARTITIONKEY_WORKLOAD_H */
