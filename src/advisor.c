@@ -24,6 +24,7 @@
 
 #include "candidate.h"
 #include "extract.h"
+#include "key.h"
 #include "layout.h"
 #include "path.h"
 #include "percent.h"
@@ -57,6 +58,7 @@ typedef struct Advice
 	List	   *candidates;		/* Candidate * */
 	Sample		sample;
 	const Workload *workload;	/* or NULL */
+	List	   *known;			/* paths that may have been meant, once they were needed */
 } Advice;
 
 /* The place of a path in the sample, where it is added if need be. */
@@ -283,6 +285,14 @@ warn(Candidate *candidate, const char *format,...)
 	candidate->warnings = lappend(candidate->warnings, text.data);
 }
 
+/* "1 value", "2 values" */
+static char *
+number_of(double number, const char *what)
+{
+	return psprintf("%.0f %s%s", number, what, number == 1 ? "" : "s");
+}
+
+/* A level's path as it was given. */
 static const char *
 name_of(const Advice *advice, const Candidate *candidate, int level)
 {
@@ -309,25 +319,40 @@ largest_key(const Advice *advice, const Candidate *candidate, int levels)
 	return key.data;
 }
 
+/* That some rows have no value for a path, and which other may have been meant. */
+static char *
+missing(Advice *advice, const char *path, double share)
+{
+	if (advice->known == NIL)
+		advice->known = PropertiesKnown(advice->rel);
+	return PropertiesMissing(path, share, advice->known);
+}
+
 static void
-warn_of_values(const Advice *advice, Candidate *candidate)
+warn_of_values(Advice *advice, Candidate *candidate)
 {
 	for (int level = 0; level < candidate->levels; level++)
 	{
 		const SamplePath *path = &advice->sample.paths[candidate->paths[level]];
 		const char *name = path->extract->path;
-		int			counts[VALUE_KIND + 1] = {0};
 		double		rows = advice->sample.nrows;
+		int			counts[VALUE_KIND + 1] = {0};
+		int			too_long = 0;
 
 		for (int i = 0; i < advice->sample.nrows; i++)
+		{
 			counts[path->values[i] & VALUE_KIND]++;
+			too_long += path->values[i] & VALUE_LONG ? 1 : 0;
+		}
 		if (counts[VALUE_UNDEFINED] >= NOTABLE * rows)
-			warn(candidate, "undefined keys pile up: %s", PropertiesMissing(advice->rel, name, counts[VALUE_UNDEFINED] / rows));
+			warn(candidate, "undefined keys pile up: %s", missing(advice, name, counts[VALUE_UNDEFINED] / rows));
 		if (counts[VALUE_NULL] > 0)
 			warn(candidate, "null keys: %s of items have null at %s", Percent(counts[VALUE_NULL] / rows), name);
 		if (counts[VALUE_NOT_SCALAR] > 0)
 			warn(candidate, "not a scalar: %s of items have an array or object at %s, which can't be a key",
 				 Percent(counts[VALUE_NOT_SCALAR] / rows), name);
+		if (too_long > 0)
+			warn(candidate, "too long: %s of items have more than %d bytes at %s", Percent(too_long / rows), MAX_VALUE_BYTES, name);
 	}
 }
 
@@ -340,8 +365,8 @@ warn_of_distribution(const Advice *advice, Candidate *candidate)
 	double		average = 1.0 / advice->partitions;
 
 	if (keys->groups < KEYS_PER_PARTITION * advice->partitions)
-		warn(candidate, "low cardinality: %.0f logical partition%s for %d physical ones",
-			 keys->groups, keys->groups == 1 ? "" : "s", advice->partitions);
+		warn(candidate, "low cardinality: %s in %s",
+			 number_of(keys->groups, "logical partition"), number_of(advice->partitions, "physical partition"));
 	if (keys->largest_share > average && keys->groups > 1)
 		warn(candidate, "one value dominates: %s of items have %s",
 			 Percent(keys->largest_share), largest_key(advice, candidate, candidate->levels));
@@ -349,8 +374,8 @@ warn_of_distribution(const Advice *advice, Candidate *candidate)
 		warn(candidate, "too large: the largest logical partition has %.0f %% of partitionkey.logical_partition_limit",
 			 100 * keys->largest_bytes / limit);
 	if (candidate->levels > 1 && first->groups < KEYS_PER_PARTITION * advice->partitions)
-		warn(candidate, "level 1 decides the placement: %s has %.0f value%s for %d physical partitions",
-			 name_of(advice, candidate, 0), first->groups, first->groups == 1 ? "" : "s", advice->partitions);
+		warn(candidate, "level 1 decides the placement: %s has %s for %s",
+			 name_of(advice, candidate, 0), number_of(first->groups, "value"), number_of(advice->partitions, "physical partition"));
 	else if (candidate->levels > 1 && first->largest_share > average)
 		warn(candidate, "level 1 decides the placement: %s of items have %s",
 			 Percent(first->largest_share), largest_key(advice, candidate, 1));
@@ -370,7 +395,7 @@ warn_of_levels(const Advice *advice, Candidate *candidate)
 			warn(candidate, "levels follow each other: %s and %s are equal in %s of items, which fill only the diagonal of the partitions",
 				 above, own, Percent(candidate->equal[level]));
 		else if (is_following(candidate, level))
-			warn(candidate, "levels follow each other: %s divides hardly what %s has not divided", own, above);
+			warn(candidate, "levels follow each other: %s hardly divides what has one %s", own, above);
 	}
 	for (int level = 0; level < candidate->levels; level++)
 	{

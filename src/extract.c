@@ -11,23 +11,48 @@
 #include "extract.h"
 #include "path.h"
 
-AttrNumber
-ExtractDocumentColumn(Relation rel)
+/* The number of columns of type jsonb, and the last of them. */
+static int
+count_document_columns(Relation rel, AttrNumber *last)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
-	AttrNumber	found = InvalidAttrNumber;
+	int			n = 0;
 
+	*last = InvalidAttrNumber;
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
 
 		if (att->attisdropped || getBaseType(att->atttypid) != JSONBOID)
 			continue;
-		if (found != InvalidAttrNumber)
-			return InvalidAttrNumber;
-		found = att->attnum;
+		*last = att->attnum;
+		n++;
 	}
-	return found;
+	return n;
+}
+
+AttrNumber
+ExtractDocumentColumn(Relation rel)
+{
+	AttrNumber	column;
+
+	return count_document_columns(rel, &column) == 1 ? column : InvalidAttrNumber;
+}
+
+/* Refuse a path whose first name is no column, and can't be a property since there is not just one jsonb column. */
+static void
+no_column(Relation rel, const char *path, const char *name)
+{
+	AttrNumber	column;
+
+	if (count_document_columns(rel, &column) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("partition key path \"%s\": table \"%s\" has no column \"%s\"",
+						path, RelationGetRelationName(rel), name),
+				 errhint("For a property of a document name the jsonb column first, such as \"/%s%s\".",
+						 NameStr(TupleDescAttr(RelationGetDescr(rel), column - 1)->attname), path)));
+	PathNoColumn(rel, path, name);
 }
 
 /* How many columns SELECT * gives before this one. */
@@ -77,7 +102,7 @@ ExtractFind(Relation rel, const char *path)
 		extract->properties = segments;
 	}
 	if (extract->attnum == InvalidAttrNumber)
-		PathNoColumn(rel, path, linitial(segments));
+		no_column(rel, path, linitial(segments));
 
 	att = TupleDescAttr(RelationGetDescr(rel), extract->attnum - 1);
 	check_type(extract, att);

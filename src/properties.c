@@ -187,9 +187,8 @@ distance(const char *a, const char *b, int limit)
 	return varstr_levenshtein_less_equal(x, strlen(x), y, strlen(y), 1, 1, 1, limit, true);
 }
 
-/* Columns and frequent properties, as paths (char *). */
-static List *
-known_paths(Relation rel)
+List *
+PropertiesKnown(Relation rel)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 	List	   *properties = PropertiesFind(rel);
@@ -210,22 +209,21 @@ known_paths(Relation rel)
 }
 
 char *
-PropertiesMissing(Relation rel, const char *path, double share)
+PropertiesMissing(const char *path, double share, List *known)
 {
 	char	   *message = psprintf("%s of items have no %s", Percent(share), path);
 	const char *nearest = NULL;
 	int			best = Max(1, (int) strlen(path) / 3) + 1;
 	ListCell   *cell;
 
-	foreach(cell, known_paths(rel))
+	foreach(cell, known)
 	{
-		const char *known = lfirst(cell);
-		int			far = strcmp(known, path) == 0 ? best : distance(path, known, best - 1);
+		int			far = strcmp(lfirst(cell), path) == 0 ? best : distance(path, lfirst(cell), best - 1);
 
 		if (far < best)
 		{
 			best = far;
-			nearest = known;
+			nearest = lfirst(cell);
 		}
 	}
 	return nearest == NULL ? message : psprintf("%s; did you mean %s?", message, nearest);

@@ -21,10 +21,10 @@ typedef struct Property
  */
 extern List *PropertiesFind(Relation rel);
 
-/*
- * "99.9 % of items have no /country; did you mean /Country?", with the column or
- * frequent property whose path is nearest, if one is near.  Needs SPI.
- */
-extern char *PropertiesMissing(Relation rel, const char *path, double share);
+/* The paths (char *) that are worth being meant: columns, and properties that many documents have.  Needs SPI. */
+extern List *PropertiesKnown(Relation rel);
+
+/* "99.9 % of items have no /country; did you mean /Country?", with the nearest of known paths, if one is near. */
+extern char *PropertiesMissing(const char *path, double share, List *known);
 
 #endif							/* PARTITIONKEY_PROPERTIES_H */

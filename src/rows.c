@@ -95,7 +95,7 @@ RowsRead(Relation rel, const char *clauses, RowFunction function, void *state)
 		.context = AllocSetContextCreate(CurrentMemoryContext, "partitionkey row", ALLOCSET_DEFAULT_SIZES)
 	};
 	SPIExecuteOptions options = {.read_only = true, .dest = &receiver.receiver};
-	char	   *query = psprintf("SELECT * FROM %s %s", QualifiedName(RelationGetRelid(rel)), clauses);
+	char	   *query = psprintf("SELECT * FROM %s%s", QualifiedName(RelationGetRelid(rel)), clauses);
 
 	if (SPI_execute_extended(query, &options) < 0)
 		elog(ERROR, "SPI_execute_extended failed");
@@ -131,7 +131,7 @@ RowsSampleClause(Relation rel, int wanted, double *fraction)
 	if (rows <= 2.0 * wanted || pages <= SAMPLE_PAGES)
 		return "";
 	*fraction = Min(1, Max(1.2 * wanted / rows, SAMPLE_PAGES / pages));
-	return psprintf("TABLESAMPLE SYSTEM (%g) REPEATABLE (0)", 100 * *fraction);
+	return psprintf(" TABLESAMPLE SYSTEM (%g) REPEATABLE (0)", 100 * *fraction);
 }
 
 /* The size of the values that a row has in TOAST. */

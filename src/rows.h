@@ -16,12 +16,12 @@ extern Relation RowsOpen(Oid relid);
 
 /*
  * Read all columns (as SELECT * gives them) of the rows that the user may see,
- * with his own rights; the clauses go behind FROM.  Needs SPI.
+ * with his own rights; clauses, with a blank before them, go behind FROM.  Needs SPI.
  */
 extern void RowsRead(Relation rel, const char *clauses, RowFunction function, void *state);
 
 /*
- * A TABLESAMPLE clause for about so many rows of a large table, or "" for all of a
+ * The clause for about so many rows of a large table, or "" for all of a
  * small one, and of what can't be sampled.  The same rows come each time, as
  * long as they are not changed.  Sets which part of the table that is.
  */

@@ -20,6 +20,7 @@
 #include "utils/json.h"
 #include "utils/memutils.h"
 
+#include "key.h"
 #include "percent.h"
 #include "rows.h"
 #include "sample.h"
@@ -72,7 +73,7 @@ value_of(const Component *c, bool scalar)
 		case COMPONENT_NULL:
 			return VALUE_NULL;
 		case COMPONENT_STRING:
-			return looks_like_date(c) ? VALUE_TIME : VALUE_PRESENT;
+			return looks_like_date(c) ? VALUE_TIME : KeyValueTooLong(c) ? VALUE_LONG : VALUE_PRESENT;
 		case COMPONENT_NUMBER:
 			return c->number != rint(c->number) ? VALUE_FRACTION : VALUE_PRESENT;
 		default:
@@ -103,10 +104,10 @@ component_text(const Component *c)
 		default:
 			break;
 	}
-	len = pg_encoding_mbcliplen(PG_UTF8, c->data, c->len, SAMPLE_TEXT - 2);
-	string = pnstrdup(c->data, len);
+	len = c->len <= SAMPLE_TEXT / 2 ? (int) c->len : pg_encoding_mbcliplen(PG_UTF8, c->data, c->len, SAMPLE_TEXT / 2 - 3);
+	string = psprintf("%.*s%s", len, c->data, len < (int) c->len ? "..." : "");
 	if (GetDatabaseEncoding() != PG_SQL_ASCII)
-		string = pg_any_to_server(string, len, PG_UTF8);
+		string = pg_any_to_server(string, strlen(string), PG_UTF8);
 	initStringInfo(&text);
 	escape_json(&text, string);
 	return text.data;
@@ -226,12 +227,12 @@ SampleTake(Sample *sample, Relation rel, List *extracts)
 	pg_prng_seed(&taking.chance, 0);
 	prepare(sample, extracts);
 	RowsRead(rel, clause, take_row, &taking);
-	sample->rows = taking.seen / fraction;
+	sample->rows = rint(taking.seen / fraction);
 	sample->complete = fraction == 1 && taking.seen == sample->nrows;
 	/* A share is off by at most so much in 19 of 20 samples. */
 	if (!sample->complete)
 		ereport(NOTICE,
 				(errmsg("looked at %d of about %.0f rows", sample->nrows, sample->rows),
-				 errdetail("Shares are exact to %s of all rows, more or less, if rows of one page are not alike.",
+				 errdetail("Shares may be off by %s of all rows, and by more if rows that are stored together are alike.",
 						   Percent(0.98 / sqrt(Max(sample->nrows, 1))))));
 }

@@ -16,8 +16,8 @@
 
 #define SAMPLE_ROWS			200000
 
-/* Characters of a value that are remembered. */
-#define SAMPLE_TEXT			60
+/* Bytes of a value's JSON that are remembered. */
+#define SAMPLE_TEXT			80
 
 /* What a value is. */
 #define VALUE_KIND			0x03	/* mask of the four kinds */
@@ -27,6 +27,7 @@
 #define VALUE_NOT_SCALAR	0x03
 #define VALUE_TIME			0x04	/* looks like a date or time */
 #define VALUE_FRACTION		0x08	/* a number that is not whole */
+#define VALUE_LONG			0x10	/* a string that is too long for a key */
 
 typedef struct SamplePath
 {

@@ -22,6 +22,7 @@
 #include "compat.h"
 #include "epk.h"
 #include "extract.h"
+#include "key.h"
 #include "properties.h"
 #include "rows.h"
 #include "sql.h"
@@ -121,7 +122,7 @@ place_row(TupleTableSlot *slot, void *state)
 		Component	c;
 
 		if (!ExtractComponent(s->extracts[i], value, isnull, &c) ||
-			(c.type == COMPONENT_NUMBER && !isfinite(c.number)))
+			(c.type == COMPONENT_NUMBER && !isfinite(c.number)) || KeyValueTooLong(&c))
 			refused = true;
 		else if (c.type == COMPONENT_UNDEFINED)
 			s->undefined[i]++;
@@ -143,11 +144,12 @@ warn(const Simulation *s, Relation rel)
 	if (s->refused > 0)
 		ereport(WARNING,
 				(errmsg("%lld of %lld items have a key that Cosmos DB refuses", (long long) s->refused, (long long) s->items),
-				 errdetail("An array or object counts as undefined here, and a number out of range as infinity.")));
+				 errdetail("They are arrays or objects, which count as undefined here, numbers out of range, or values longer than %d bytes.",
+						   MAX_VALUE_BYTES)));
 	for (int i = 0; i < s->levels; i++)
 		if (s->undefined[i] * 2 > s->items)
 			ereport(WARNING,
-					(errmsg("%s", PropertiesMissing(rel, s->extracts[i]->path, (double) s->undefined[i] / s->items)),
+					(errmsg("%s", PropertiesMissing(s->extracts[i]->path, (double) s->undefined[i] / s->items, PropertiesKnown(rel))),
 					 errdetail("Items without a value have one logical partition together.")));
 }
 
