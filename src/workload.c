@@ -303,7 +303,7 @@ try_query(Workload *workload, const char *text, double calls)
 	return planned;
 }
 
-/* The view pg_stat_statements, if it is there and works.  Needs SPI. */
+/* The view pg_stat_statements, if it is there and works for the user.  Needs SPI. */
 static Oid
 statistics_view(void)
 {
@@ -317,7 +317,8 @@ statistics_view(void)
 	views = SqlOids("SELECT a.attrelid FROM pg_extension e"
 					" JOIN pg_class c ON c.relnamespace = e.extnamespace AND c.relname = 'pg_stat_statements'"
 					" JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'toplevel'"
-					" WHERE e.extname = 'pg_stat_statements'");
+					" WHERE e.extname = 'pg_stat_statements'"
+					" AND has_schema_privilege(c.relnamespace, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')");
 	SqlEnd(nestlevel);
 	return views == NIL ? InvalidOid : linitial_oid(views);
 }

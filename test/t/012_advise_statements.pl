@@ -29,11 +29,6 @@ $node->safe_psql('postgres', join(';',
 	(map { "SELECT max(id) FROM app.sessions WHERE id <> $_" } 1 .. 2),
 	'CREATE TABLE other (a int)', 'SELECT FROM other WHERE a = 1', 'SET search_path = app', 'SELECT FROM sessions WHERE id = 7'));
 my ($status, $out, $err) = $node->psql('postgres', $advise);
-is($out, join("\n",
-	'/state|0.000|0.000|1.000|{"low cardinality: 2 logical partitions in 8 physical partitions","one value dominates: 93.3 % of items have [0]","mutable: statements update /state, and an item whose key changes moves"}',
-	'/tenant_id|0.900|0.000|0.100|{}',
-	'/tenant_id,/user_id|0.600|0.300|0.100|{}'), 'shares are by calls')
-	if 0;
 like($out, qr{^/tenant_id\|0\.900\|0\.000\|0\.100\|}m, 'one level: shares by calls');
 like($out, qr{^/tenant_id,/user_id\|0\.600\|0\.300\|0\.100\|}m, 'two levels');
 like($out, qr{^/state\|0\.000\|0\.000\|1\.000\|.*mutable: statements update /state}m, 'what is updated');
@@ -51,8 +46,11 @@ like($node->safe_psql('postgres', q{SELECT candidate, single FROM partitionkey.a
 # A user who may read the table but sees only his own statements.
 $node->safe_psql('postgres', q{
 	CREATE ROLE reader LOGIN;
-	GRANT USAGE ON SCHEMA app, "Statistics here" TO reader;
+	GRANT USAGE ON SCHEMA app TO reader;
 	GRANT SELECT ON app.sessions TO reader});
+($status, $out, $err) = $node->psql('postgres', "SET ROLE reader; $advise");
+like($out, qr{^/tenant_id\|\|\|\|}m, 'a user who may not use the statistics gets advice without them');
+$node->safe_psql('postgres', 'GRANT USAGE ON SCHEMA "Statistics here" TO reader');
 ($status, $out, $err) = $node->psql('postgres', "SET ROLE reader; SELECT FROM app.sessions WHERE id = 5; $advise");
 is($status, 0, 'a user without rights on the statistics');
 like($out, qr{^/tenant_id\|0\.000\|0\.000\|1\.000\|}m, 'has his own statements') or diag($err);
