@@ -230,26 +230,30 @@ is_diagonal(const Candidate *candidate, int level)
  * How good a key is, from 0 to 100: the share of rows that have one, times
  *	- the size of a physical partition over that of the largest logical one, if that is larger,
  *	- the root of the number of logical partitions over ten for each physical one, if they are fewer,
+ *	- the root of the number of values of the first of several levels over that of the physical partitions, if they are fewer,
  *	- the root of twice the average partition over the largest, if that is larger,
  *	- one half, if each row is a logical partition of its own, up to one if they are few,
- *	- the share of queries that read one logical partition, a prefix counting
- *	  0.8 and a fan-out 0.1; not knowing them 0.8, or 1 for several levels, whose prefixes can be asked for,
+ *	- the share of queries that read one logical partition, a prefix counting 0.8 and a fan-out 0.1; if
+ *	  none are known 0.8 for one level, 1 for two, of which the first can be asked for, and 0.95 for three,
  *	- one half for each trap: first level a time, level that is updated, measured, or follows the one above.
  */
 static double
 score(const Advice *advice, const Candidate *candidate)
 {
+	static const double unknown_queries[MAX_LEVELS] = {0.8, 1, 0.95};
 	const Grouping *keys = CandidateKeys(candidate);
 	double		score = 1 - candidate->undefined - candidate->null - candidate->not_scalar;
 
 	score *= Min(1, 1 / (keys->largest_share * advice->partitions));
 	score *= sqrt(Min(1, keys->groups / (KEYS_PER_PARTITION * advice->partitions)));
+	if (candidate->levels > 1)
+		score *= sqrt(Min(1, candidate->prefixes[0].groups / advice->partitions));
 	score *= sqrt(Min(1, 2 / candidate->skew));
 	score *= 1 - 0.5 * keys->groups / advice->sample.rows;
 	if (candidate->queried)
 		score *= candidate->single + 0.8 * candidate->prefix + 0.1 * candidate->fan_out;
 	else
-		score *= candidate->levels == 1 ? 0.8 : 1;
+		score *= unknown_queries[candidate->levels - 1];
 	if (is_time(candidate, 0))
 		score /= 2;
 	for (int level = 0; level < candidate->levels; level++)

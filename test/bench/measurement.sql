@@ -54,6 +54,10 @@ INSERT INTO bench.comparison (name, compared, figure, variant, against, minus, w
     ('suffix', 'time: sha256 / md5, 12 bytes, net', 'suffix', 'sha256', 'md5', 'nothing', NULL, NULL),
     ('synthetic', 'time: synthetic_key / format, two texts, net', 'synthetic', 'synthetic_key', 'builtin', 'nothing', 'at most', 1.0),
     ('synthetic', 'time: synthetic_key / format, two texts, with the query', 'synthetic', 'synthetic_key', 'builtin', NULL, 'at most', 1.0),
+    ('simulate', 'time: simulate_cosmos / count(DISTINCT key), text', 'simulate text', 'simulate', 'distinct', NULL, 'at most', 1.5),
+    ('simulate', 'time: simulate_cosmos / count(DISTINCT key), bigint', 'simulate bigint', 'simulate', 'distinct', NULL, 'at most', 1.5),
+    ('simulate', 'time: simulate_cosmos / count(DISTINCT key), property of jsonb', 'simulate jsonb', 'simulate', 'distinct', NULL, 'at most', 1.5),
+    ('simulate', 'time: advise_key without candidates / count(DISTINCT key), text', 'simulate text', 'advise', 'distinct', NULL, NULL, NULL),
     ('split', 'rate: split / INSERT ... SELECT of the same rows', 'split', 'insert', 'split', NULL, 'at least', 0.6);
 
 CREATE VIEW bench.ratio AS
