@@ -9,15 +9,15 @@
 
 #include <math.h>
 
-/* "99.9 %".  What is not all does not become "100 %" by rounding, and what is not nothing does not become "0 %". */
+/* "99.9 %".  What is not all does not become 100 % by rounding, nor what is not nothing 0 %. */
 static inline char *
 Percent(double share)
 {
-	double		tenths = rint(share * 1000);
-
 	if (share <= 0 || share >= 1)
 		return psprintf("%d %%", share >= 1 ? 100 : 0);
-	return psprintf("%.1f %%", Min(Max(tenths, 1), 999) / 10);
+	if (share < 0.0005)
+		return "less than 0.1 %";
+	return psprintf("%.1f %%", Min(rint(share * 1000), 999) / 10);
 }
 
 #endif							/* PARTITIONKEY_PERCENT_H */
