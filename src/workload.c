@@ -271,20 +271,26 @@ WorkloadFromQueries(Relation rel, ArrayType *queries)
 }
 
 /*
- * Take in a statement that may not be one that can be planned; false if so.  All
- * that planning did is rolled back.
+ * Take in a statement of a user that may not be one that can be planned; false if
+ * so.  Planning runs immutable functions, so it is done as that user: a statement
+ * that somebody has run must not run his functions with the rights of others.  All
+ * that it did is rolled back, and that makes us who we were.
  */
 static bool
-try_query(Workload *workload, const char *text, double calls)
+try_query(Workload *workload, const char *text, Oid user, double calls)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
+	Oid			caller;
+	int			security;
 	volatile bool planned = false;
 
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
+		GetUserIdAndSecContext(&caller, &security);
+		SetUserIdAndSecContext(user, security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 		add_query(workload, text, calls);
 		planned = true;
 	}
@@ -323,15 +329,20 @@ statistics_view(void)
 	return views == NIL ? InvalidOid : linitial_oid(views);
 }
 
-/* The statements of this database that are called most, and how often. */
+/*
+ * The statements of this database that are called most, who called them, and how
+ * often.  Only those of users whose rights the caller has: since names are looked
+ * up by his search_path, he could put functions of his own under theirs.
+ */
 static SPITupleTable *
 read_statistics(Oid view)
 {
 	int			nestlevel = SqlBegin();
 
-	SqlExecute("SELECT query, calls::float8 FROM %s WHERE toplevel AND query IS NOT NULL"
-			   " AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())"
-			   " ORDER BY calls DESC, queryid LIMIT %d", QualifiedName(view), MAX_STATEMENTS);
+	SqlExecute("SELECT s.query, s.userid, sum(s.calls)::float8 FROM %s s JOIN pg_roles r ON r.oid = s.userid"
+			   " WHERE s.toplevel AND s.query IS NOT NULL AND pg_has_role(s.userid, 'USAGE')"
+			   " AND s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database())"
+			   " GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT %d", QualifiedName(view), MAX_STATEMENTS);
 	SqlEnd(nestlevel);
 	return SPI_tuptable;
 }
@@ -352,10 +363,11 @@ WorkloadFromStatistics(Relation rel)
 	for (uint64 i = 0; i < statements->numvals; i++)
 	{
 		bool		isnull;
-		double		calls = DatumGetFloat8(SPI_getbinval(statements->vals[i], statements->tupdesc, 2, &isnull));
+		Oid			user = DatumGetObjectId(SPI_getbinval(statements->vals[i], statements->tupdesc, 2, &isnull));
+		double		calls = DatumGetFloat8(SPI_getbinval(statements->vals[i], statements->tupdesc, 3, &isnull));
 
 		CHECK_FOR_INTERRUPTS();
-		if (!try_query(workload, SPI_getvalue(statements->vals[i], statements->tupdesc, 1), calls))
+		if (!try_query(workload, SPI_getvalue(statements->vals[i], statements->tupdesc, 1), user, calls))
 			left_out++;
 	}
 	ereport(NOTICE,

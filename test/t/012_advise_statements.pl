@@ -55,5 +55,26 @@ $node->safe_psql('postgres', 'GRANT USAGE ON SCHEMA "Statistics here" TO reader'
 is($status, 0, 'a user without rights on the statistics');
 like($out, qr{^/tenant_id\|0\.000\|0\.000\|1\.000\|}m, 'has his own statements') or diag($err);
 
+# Functions of a user that run while his statement is planned run as that user, and not of users whose rights one has not.
+$node->safe_psql('postgres', q{
+	CREATE ROLE mallory LOGIN;
+	CREATE SCHEMA own AUTHORIZATION mallory;
+	GRANT USAGE ON SCHEMA app TO mallory;
+	GRANT SELECT ON app.sessions TO mallory;
+	GRANT pg_read_all_stats TO reader;
+	SET ROLE mallory;
+	CREATE FUNCTION own.evil() RETURNS int IMMUTABLE LANGUAGE plpgsql AS
+		$$BEGIN RAISE WARNING 'running as %', current_user; PERFORM set_config('work_mem', '77MB', false); RETURN 1; END$$});
+my $superuser = $node->safe_psql('postgres', 'SELECT "Statistics here".pg_stat_statements_reset(); SELECT current_user');
+$superuser =~ s/.*\n//s;
+$node->psql('postgres', 'SET SESSION AUTHORIZATION mallory; SELECT FROM app.sessions WHERE id = own.evil()');
+($status, $out, $err) = $node->psql('postgres', "$advise; SELECT current_user, current_setting('work_mem')");
+like($err, qr{running as mallory}, 'his functions run as he');
+unlike($err, qr{running as (?!mallory)}, 'and not as the caller');
+like($out, qr{\n\Q$superuser\E\|4MB$}, 'and leave nothing behind');
+($status, $out, $err) = $node->psql('postgres', "SET SESSION AUTHORIZATION reader; $advise");
+unlike($err, qr{running as}, 'a user without his rights does not plan his statements');
+like($err, qr{NOTICE:  0 of \d+ statements}, 'and has none of his own');
+
 $node->stop;
 done_testing();
