@@ -104,6 +104,13 @@ SELECT q, single, fan_out FROM unnest(ARRAY[$$doc->>'Country' = $1$$, $$doc->'Co
 	advise_key('volcanoes', '{/Country}', ARRAY['SELECT FROM volcanoes WHERE ' || q]);
 SELECT q, single, fan_out FROM unnest(ARRAY[$$doc->'Location'->>'zip' = $1$$, $$doc['Location']['zip'] = $1$$, $$doc #> '{Location,zip}' = $1$$, $$(doc->'Location'->>'zip')::int IN (1, 2)$$]) q,
 	advise_key('volcanoes', '{/Location/zip}', ARRAY['SELECT FROM volcanoes WHERE ' || q]);
+-- what statements set in documents
+SELECT q, array_agg(candidate ORDER BY candidate COLLATE "C") FILTER (WHERE warnings::text LIKE '%mutable%') AS mutable FROM unnest(ARRAY[
+	$$doc = jsonb_set(doc, '{Country}', $1)$$, $$doc = jsonb_set(doc, '{Location}', '{}')$$, $$doc = jsonb_set(doc, '{Location,zip}', '1')$$, $$doc['Country'] = '1'$$,
+	$$doc = doc || '{"Country": "x", "Region": "y"}'$$, $$doc = doc || jsonb_build_object('Region', $1::text, 'other', 1)$$, $$doc = doc - 'Country' #- '{Region}'$$, $$doc = $1$$]) q,
+	advise_key('volcanoes', '{/Country,/Location/zip,/Region}', ARRAY['UPDATE volcanoes SET ' || q]) GROUP BY q ORDER BY q COLLATE "C";
+SELECT candidate, warnings::text LIKE '%mutable%' AS mutable FROM advise_key('one_level', '{/user_id,/doc_type,/id}', '{"UPDATE one_level SET doc_type = $1, user_id = $2 WHERE tenant_id = $3"}') ORDER BY candidate COLLATE "C";
+SELECT candidate, warnings::text LIKE '%mutable%' AS mutable FROM advise_key('sessions', '{/state}', '{"WITH u AS (UPDATE sessions SET state = $1 RETURNING 1) SELECT count(*) FROM u"}');
 
 -- Tables without rows.
 CREATE TABLE empty (LIKE events);

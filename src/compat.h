@@ -15,7 +15,6 @@
 
 #if PG_VERSION_NUM >= 160000
 #include "nodes/miscnodes.h"
-#include "parser/parse_relation.h"
 #include "varatt.h"
 #else
 /* Input functions could not return an error yet. */
@@ -26,13 +25,10 @@
 #define OwnsRelation(relid, roleid) pg_class_ownercheck(relid, roleid)
 #define SchemaAclCheck(schema, roleid, mode) pg_namespace_aclcheck(schema, roleid, mode)
 #define CheckPrivileges(plan) ExecCheckRTPerms((plan)->rtable, true)
-#define UpdatedColumns(plan, rte) ((rte)->updatedCols)
 #else
 #define OwnsRelation(relid, roleid) object_ownercheck(RelationRelationId, relid, roleid)
 #define SchemaAclCheck(schema, roleid, mode) object_aclcheck(NamespaceRelationId, schema, roleid, mode)
 #define CheckPrivileges(plan) ExecCheckPermissions((plan)->rtable, (plan)->permInfos, true)
-#define UpdatedColumns(plan, rte) \
-	((rte)->perminfoindex == 0 ? NULL : getRTEPermissionInfo((plan)->permInfos, rte)->updatedCols)
 #endif
 
 #ifndef INTERVAL_NOT_FINITE		/* since 17 */

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "nodes/value.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
@@ -85,6 +86,18 @@ check_type(const Extract *extract, Form_pg_attribute att)
 				 errhint("Only a path into a jsonb column has more than one name.")));
 }
 
+/* Strings as nodes, which can be compared and copied. */
+static List *
+name_list(List *strings)
+{
+	List	   *names = NIL;
+	ListCell   *cell;
+
+	foreach(cell, strings)
+		names = lappend(names, makeString(lfirst(cell)));
+	return names;
+}
+
 Extract *
 ExtractFind(Relation rel, const char *path)
 {
@@ -95,11 +108,11 @@ ExtractFind(Relation rel, const char *path)
 	extract->path = pstrdup(path);
 	extract->attnum = PathNamedColumn(rel, linitial(segments));
 	if (extract->attnum != InvalidAttrNumber)
-		extract->properties = list_delete_first(segments);
+		extract->properties = name_list(list_delete_first(segments));
 	else
 	{
 		extract->attnum = ExtractDocumentColumn(rel);
-		extract->properties = segments;
+		extract->properties = name_list(segments);
 	}
 	if (extract->attnum == InvalidAttrNumber)
 		no_column(rel, path, linitial(segments));
@@ -123,7 +136,7 @@ ExtractProperty(JsonbContainer *document, const List *names, Component *c)
 	value.val.binary.data = document;
 	foreach(cell, names)
 	{
-		char	   *name = lfirst(cell);
+		const char *name = strVal(lfirst(cell));
 
 		if (value.type != jbvBinary || !JsonContainerIsObject(value.val.binary.data) ||
 			getKeyJsonValueFromContainer(value.val.binary.data, name, strlen(name), &value) == NULL)

@@ -21,7 +21,7 @@ typedef struct Extract
 	AttrNumber	attnum;			/* the column */
 	int			column;			/* its place among the columns that SELECT * gives, from 0 */
 	Oid			type;			/* its type */
-	List	   *properties;		/* names (char *) to walk from there; NIL for the column itself */
+	List	   *properties;		/* names (String *) to walk from there; NIL for the column itself */
 } Extract;
 
 /*
@@ -43,7 +43,7 @@ extern AttrNumber ExtractDocumentColumn(Relation rel);
  */
 extern bool ExtractComponent(const Extract *extract, Datum value, bool isnull, Component *c);
 
-/* Set a component to the property of a document that a list of names (char *) leads to. */
+/* Set a component to the property of a document that a list of names (String *) leads to. */
 extern bool ExtractProperty(JsonbContainer *document, const List *names, Component *c);
 
 #endif							/* PARTITIONKEY_EXTRACT_H */

@@ -4,25 +4,21 @@
  *
  * A query is planned, and what it compares the table's columns with is taken
  * from the planner.  Of each comparison only the path is kept that it gives a value
- * for: a column, or a property of a document.  A key serves the query as far
+ * for.  A key serves the query as far
  * as its first levels are among these paths.
  */
 #include "postgres.h"
 
-#include "access/sysattr.h"
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
-#include "parser/parsetree.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "compat.h"
+#include "columnpath.h"
 #include "predicate.h"
 #include "sql.h"
 #include "workload.h"
@@ -30,17 +26,10 @@
 /* Statements of pg_stat_statements that are looked at, the most frequent. */
 #define MAX_STATEMENTS		1000
 
-/* A path that a query gives values for. */
-typedef struct GivenPath
-{
-	AttrNumber	attnum;
-	List	   *properties;		/* char * */
-} GivenPath;
-
 typedef struct WorkloadQuery
 {
 	double		calls;
-	List	   *reads;			/* for each read of the table, a List of GivenPath * */
+	List	   *reads;			/* for each read of the table, a List of ColumnPath * */
 } WorkloadQuery;
 
 struct Workload
@@ -49,139 +38,8 @@ struct Workload
 	List	   *queries;		/* WorkloadQuery *: those that read the table */
 	double		calls;			/* of all of them */
 	Bitmapset  *updated;		/* columns that statements set */
+	List	   *edited;			/* ColumnPath *: properties that they set */
 };
-
-/* The names that a text, or an array of them, gives; false if they aren't known or some are NULL. */
-static bool
-constant_names(Node *node, List **names)
-{
-	Const	   *constant = (Const *) node;
-	Datum	   *elements;
-	bool	   *nulls;
-	int			n;
-
-	if (!IsA(node, Const) || constant->constisnull)
-		return false;
-	if (constant->consttype == TEXTOID)
-	{
-		*names = list_make1(TextDatumGetCString(constant->constvalue));
-		return true;
-	}
-	if (constant->consttype != TEXTARRAYOID)
-		return false;
-	deconstruct_array_builtin(DatumGetArrayTypeP(constant->constvalue), TEXTOID, &elements, &nulls, &n);
-	*names = NIL;
-	for (int i = 0; i < n; i++)
-	{
-		if (nulls[i])
-			return false;
-		*names = lappend(*names, TextDatumGetCString(elements[i]));
-	}
-	return true;
-}
-
-/* The names of jsonb['a']['b']. */
-static bool
-subscript_names(SubscriptingRef *ref, List **names)
-{
-	ListCell   *cell;
-
-	*names = NIL;
-	if (ref->refcontainertype != JSONBOID || ref->reflowerindexpr != NIL)
-		return false;
-	foreach(cell, ref->refupperindexpr)
-	{
-		List	   *name;
-
-		if (!constant_names(lfirst(cell), &name))
-			return false;
-		*names = list_concat(*names, name);
-	}
-	return true;
-}
-
-/* Whether a function takes a property from a document: ->, ->>, #>, #>> and what stands behind them. */
-static bool
-takes_property(Oid function)
-{
-	return function == F_JSONB_OBJECT_FIELD || function == F_JSONB_OBJECT_FIELD_TEXT ||
-		function == F_JSONB_EXTRACT_PATH || function == F_JSONB_EXTRACT_PATH_TEXT;
-}
-
-/* The function of an expression, and its arguments; InvalidOid if it is none. */
-static Oid
-function_of(Node *node, List **args)
-{
-	if (IsA(node, FuncExpr))
-	{
-		*args = ((FuncExpr *) node)->args;
-		return ((FuncExpr *) node)->funcid;
-	}
-	if (IsA(node, OpExpr))
-	{
-		*args = ((OpExpr *) node)->args;
-		return get_opcode(((OpExpr *) node)->opno);
-	}
-	return InvalidOid;
-}
-
-/* What a cast to another type has as its argument, or NULL. */
-static Node *
-cast_argument(Node *node)
-{
-	if (IsA(node, CoerceViaIO))
-		return (Node *) ((CoerceViaIO *) node)->arg;
-	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcformat != COERCE_EXPLICIT_CALL && ((FuncExpr *) node)->args != NIL)
-		return linitial(((FuncExpr *) node)->args);
-	return NULL;
-}
-
-/*
- * The path that an expression is the value of, or NULL.  A property may be cast,
- * since a key of any type can be made of it; a column with a cast is not the
- * column: PostgreSQL doesn't prune by it.
- */
-static GivenPath *
-given_path(Node *node)
-{
-	GivenPath  *given = palloc0(sizeof(GivenPath));
-	bool		cast = false;
-
-	for (;;)
-	{
-		List	   *args;
-		List	   *names;
-
-		if (IsA(node, Var))
-			break;
-		if (IsA(node, RelabelType))
-			node = (Node *) ((RelabelType *) node)->arg;
-		else if (IsA(node, SubscriptingRef))
-		{
-			if (!subscript_names((SubscriptingRef *) node, &names))
-				return NULL;
-			given->properties = list_concat(names, given->properties);
-			node = (Node *) ((SubscriptingRef *) node)->refexpr;
-		}
-		else if (takes_property(function_of(node, &args)))
-		{
-			if (!constant_names(lsecond(args), &names))
-				return NULL;
-			given->properties = list_concat(names, given->properties);
-			node = linitial(args);
-		}
-		else
-		{
-			node = cast_argument(node);
-			if (node == NULL)
-				return NULL;
-			/* of the property that has been walked to, or will be */
-			cast = true;
-		}
-	}
-	given->attnum = ((Var *) node)->varattno;
-	return given->attnum > 0 && !(cast && given->properties == NIL) ? given : NULL;
-}
 
 /* What a read of the table gives values for, without those that come from other tables' rows. */
 static List *
@@ -193,12 +51,26 @@ given_paths(const PredicateScan *scan)
 	foreach(cell, scan->bound)
 	{
 		BoundExpression *bound = lfirst(cell);
-		GivenPath  *given = bound->joined ? NULL : given_path(bound->expr);
+		ColumnPath *given = bound->joined ? NULL : ColumnPathOf(bound->expr);
 
 		if (given != NULL)
 			paths = lappend(paths, given);
 	}
 	return paths;
+}
+
+/* Take in which columns an UPDATE sets, and which properties of documents. */
+static void
+add_updates(Workload *workload, const PredicateScan *scan)
+{
+	ListCell   *number;
+	ListCell   *target;
+
+	forboth(number, scan->root->update_colnos, target, scan->root->processed_tlist)
+	{
+		workload->updated = bms_add_member(workload->updated, lfirst_int(number));
+		workload->edited = list_concat(workload->edited, ColumnPathsSet((Node *) lfirst_node(TargetEntry, target)->expr, lfirst_int(number)));
+	}
 }
 
 /* Plan a statement, and take in what it does with the table. */
@@ -215,8 +87,8 @@ add_query(Workload *workload, const char *text, double calls)
 		if (scan->relid != workload->relid || scan->command == CMD_INSERT)
 			continue;
 		query->reads = lappend(query->reads, given_paths(scan));
-		if (scan->command == CMD_UPDATE && scan->rti > 0)
-			workload->updated = bms_add_members(workload->updated, UpdatedColumns(scan->plan, rt_fetch(scan->rti, scan->plan->rtable)));
+		if (scan->command == CMD_UPDATE)
+			add_updates(workload, scan);
 	}
 	if (query->reads == NIL)
 		return;
@@ -391,12 +263,9 @@ is_given(const List *paths, const Extract *path)
 
 	foreach(cell, paths)
 	{
-		GivenPath  *given = lfirst(cell);
-		bool		same = given->attnum == path->attnum && list_length(given->properties) == list_length(path->properties);
+		ColumnPath *given = lfirst(cell);
 
-		for (int i = 0; same && i < list_length(path->properties); i++)
-			same = strcmp(list_nth(given->properties, i), list_nth(path->properties, i)) == 0;
-		if (same)
+		if (given->attnum == path->attnum && equal(given->properties, path->properties))
 			return true;
 	}
 	return false;
@@ -450,8 +319,27 @@ WorkloadGives(const Workload *workload, const Extract *path)
 	return single;
 }
 
+/* Whether a property, or an object that it is in, is among those set. */
+static bool
+is_edited(const List *edited, const Extract *path)
+{
+	ListCell   *cell;
+
+	foreach(cell, edited)
+	{
+		ColumnPath *set = lfirst(cell);
+
+		if (set->attnum == path->attnum && list_length(set->properties) <= list_length(path->properties) &&
+			equal(set->properties, list_truncate(list_copy(path->properties), list_length(set->properties))))
+			return true;
+	}
+	return false;
+}
+
 bool
 WorkloadUpdates(const Workload *workload, const Extract *path)
 {
-	return path->properties == NIL && bms_is_member(path->attnum - FirstLowInvalidHeapAttributeNumber, workload->updated);
+	if (path->properties == NIL)
+		return bms_is_member(path->attnum, workload->updated);
+	return is_edited(workload->edited, path);
 }
