@@ -111,6 +111,13 @@ SELECT q, array_agg(candidate ORDER BY candidate COLLATE "C") FILTER (WHERE warn
 	advise_key('volcanoes', '{/Country,/Location/zip,/Region}', ARRAY['UPDATE volcanoes SET ' || q]) GROUP BY q ORDER BY q COLLATE "C";
 SELECT candidate, warnings::text LIKE '%mutable%' AS mutable FROM advise_key('one_level', '{/user_id,/doc_type,/id}', '{"UPDATE one_level SET doc_type = $1, user_id = $2 WHERE tenant_id = $3"}') ORDER BY candidate COLLATE "C";
 SELECT candidate, warnings::text LIKE '%mutable%' AS mutable FROM advise_key('sessions', '{/state}', '{"WITH u AS (UPDATE sessions SET state = $1 RETURNING 1) SELECT count(*) FROM u"}');
+SELECT candidate, warnings::text LIKE '%mutable%' AS mutable FROM advise_key('sessions', '{/state,/user_id,/session_id}', ARRAY['MERGE INTO sessions s USING (SELECT $1::text AS id) n ON s.session_id = n.id WHEN MATCHED AND $2 THEN DELETE
+	WHEN MATCHED THEN UPDATE SET state = ''x'', user_id = $3 WHEN NOT MATCHED THEN INSERT (session_id) VALUES (n.id)']) ORDER BY candidate COLLATE "C";
+
+-- Times in documents.
+CREATE TABLE readings AS SELECT jsonb_build_object('_ts', 1735689600 + i, 'ms', 1735689600000 + i, 'iso', to_char(timestamp '2025-01-01' + i * interval '1 s', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+	'day', to_char(timestamp '2025-01-01' + i * interval '1 h', 'YYYY-MM-DD'), 'number', 1000000 + i, 'version', '2025-1.' || i) AS doc FROM generate_series(1, 2000) i;
+SELECT candidate, warnings::text LIKE '%time-like%' AS time FROM advise_key('readings', '{/_ts,/ms,/iso,/day,/number,/version}') ORDER BY candidate COLLATE "C";
 
 -- Tables without rows.
 CREATE TABLE empty (LIKE events);

@@ -61,6 +61,16 @@ looks_like_date(const Component *c)
 		all_digits(c->data, 4) && all_digits(c->data + 5, 2) && all_digits(c->data + 8, 2);
 }
 
+/* Whether a number is what times of this century are: seconds or milliseconds since 1970. */
+static bool
+looks_like_epoch(double number)
+{
+	const double from = 946684800;	/* 2000 */
+	const double to = 4102444800;	/* 2100 */
+
+	return (number >= from && number < to) || (number >= from * 1000 && number < to * 1000);
+}
+
 static uint8
 value_of(const Component *c, bool scalar)
 {
@@ -75,7 +85,7 @@ value_of(const Component *c, bool scalar)
 		case COMPONENT_STRING:
 			return looks_like_date(c) ? VALUE_TIME : KeyValueTooLong(c) ? VALUE_LONG : VALUE_PRESENT;
 		case COMPONENT_NUMBER:
-			return c->number != rint(c->number) ? VALUE_FRACTION : VALUE_PRESENT;
+			return looks_like_epoch(c->number) ? VALUE_TIME : c->number != rint(c->number) ? VALUE_FRACTION : VALUE_PRESENT;
 		default:
 			return VALUE_PRESENT;
 	}

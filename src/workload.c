@@ -59,18 +59,35 @@ given_paths(const PredicateScan *scan)
 	return paths;
 }
 
-/* Take in which columns an UPDATE sets, and which properties of documents. */
+/* Take in columns that are set to new values, and the properties of documents that this sets. */
 static void
-add_updates(Workload *workload, const PredicateScan *scan)
+add_targets(Workload *workload, List *numbers, List *targets)
 {
 	ListCell   *number;
 	ListCell   *target;
 
-	forboth(number, scan->root->update_colnos, target, scan->root->processed_tlist)
+	forboth(number, numbers, target, targets)
 	{
 		workload->updated = bms_add_member(workload->updated, lfirst_int(number));
 		workload->edited = list_concat(workload->edited, ColumnPathsSet((Node *) lfirst_node(TargetEntry, target)->expr, lfirst_int(number)));
 	}
+}
+
+/* Take in what an UPDATE sets, or a MERGE. */
+static void
+add_updates(Workload *workload, const PredicateScan *scan)
+{
+	ListCell   *cell;
+
+	if (scan->command == CMD_UPDATE)
+		add_targets(workload, scan->root->update_colnos, scan->root->processed_tlist);
+	else if (scan->command == CMD_MERGE)
+		foreach(cell, scan->root->parse->mergeActionList)
+		{
+			MergeAction *action = lfirst_node(MergeAction, cell);
+
+			add_targets(workload, action->updateColnos, action->targetList);
+		}
 }
 
 /* Plan a statement, and take in what it does with the table. */
@@ -87,8 +104,7 @@ add_query(Workload *workload, const char *text, double calls)
 		if (scan->relid != workload->relid || scan->command == CMD_INSERT)
 			continue;
 		query->reads = lappend(query->reads, given_paths(scan));
-		if (scan->command == CMD_UPDATE)
-			add_updates(workload, scan);
+		add_updates(workload, scan);
 	}
 	if (query->reads == NIL)
 		return;
