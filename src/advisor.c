@@ -406,7 +406,8 @@ warn_of_levels(const Advice *advice, Candidate *candidate)
 		const char *name = name_of(advice, candidate, level);
 
 		if (is_time(candidate, level))
-			warn(candidate, "time-like: %s is a date or time%s", name, level > 0 ? "" : ", so what is written at a time meets in one place or is scattered for readers");
+			warn(candidate, "time-like: %s is a date or time%s", name,
+				 level > 0 ? "" : ", so what is written at a time meets in one place or is scattered for readers");
 		if (is_measured(candidate, level))
 			warn(candidate, "measured: %s of values of %s are fractions", Percent(candidate->fractions[level]), name);
 		if (candidate->updated[level])
@@ -653,7 +654,8 @@ advise_key(PG_FUNCTION_ARGS)
 
 	SPI_connect();
 	/* Queries mean what they mean with the caller's search_path. */
-	advice.workload = PG_ARGISNULL(2) ? WorkloadFromStatistics(advice.rel) : WorkloadFromQueries(advice.rel, PG_GETARG_ARRAYTYPE_P(2));
+	advice.workload = PG_ARGISNULL(2) ? WorkloadFromStatistics(advice.rel) :
+		WorkloadFromQueries(advice.rel, PG_GETARG_ARRAYTYPE_P(2));
 	nestlevel = SqlBegin();
 	if (PG_ARGISNULL(1))
 		propose_candidates(&advice);

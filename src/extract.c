@@ -40,6 +40,14 @@ ExtractDocumentColumn(Relation rel)
 	return count_document_columns(rel, &column) == 1 ? column : InvalidAttrNumber;
 }
 
+bool
+ExtractHasDocuments(Relation rel)
+{
+	AttrNumber	column;
+
+	return count_document_columns(rel, &column) > 0;
+}
+
 /* Refuse a path whose first name is no column, and can't be a property since there is not just one jsonb column. */
 static void
 no_column(Relation rel, const char *path, const char *name)

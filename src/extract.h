@@ -32,8 +32,9 @@ typedef struct Extract
  */
 extern Extract *ExtractFind(Relation rel, const char *path);
 
-/* The table's only column of type jsonb, or InvalidAttrNumber. */
+/* The table's only column of type jsonb, or InvalidAttrNumber; whether it has any. */
 extern AttrNumber ExtractDocumentColumn(Relation rel);
+extern bool ExtractHasDocuments(Relation rel);
 
 /*
  * Set a component to the value in a row.  A column that is NULL gives null, and

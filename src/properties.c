@@ -160,6 +160,8 @@ PropertiesFind(Relation rel)
 	double		fraction;
 	char	   *clause;
 
+	if (!ExtractHasDocuments(rel))
+		return NIL;
 	search.found = hash_create("partitionkey properties", 64, &control, HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
 	clause = RowsSampleClause(rel, DOCUMENTS, &fraction);
 	RowsRead(rel, psprintf("%s LIMIT %d", clause, MAX_DOCUMENTS), search_row, &search);

@@ -3,9 +3,9 @@
  *		The queries of a table, and which of them a key would serve.
  *
  * A query is planned, and what it compares the table's columns with is taken
- * from the planner.  Of each comparison only the path is kept that it gives a value
- * for.  A key serves the query as far
- * as its first levels are among these paths.
+ * from the planner.  Of each comparison only the path is kept that it gives a
+ * value for.  A key serves the query as far as its first levels are among these
+ * paths.
  */
 #include "postgres.h"
 
@@ -68,8 +68,11 @@ add_targets(Workload *workload, List *numbers, List *targets)
 
 	forboth(number, numbers, target, targets)
 	{
-		workload->updated = bms_add_member(workload->updated, lfirst_int(number));
-		workload->edited = list_concat(workload->edited, ColumnPathsSet((Node *) lfirst_node(TargetEntry, target)->expr, lfirst_int(number)));
+		AttrNumber	attnum = lfirst_int(number);
+		Node	   *value = (Node *) lfirst_node(TargetEntry, target)->expr;
+
+		workload->updated = bms_add_member(workload->updated, attnum);
+		workload->edited = list_concat(workload->edited, ColumnPathsSet(value, attnum));
 	}
 }
 
@@ -95,9 +98,13 @@ static void
 add_query(Workload *workload, const char *text, double calls)
 {
 	WorkloadQuery *query = palloc0(sizeof(WorkloadQuery));
+	MemoryContext planning = AllocSetContextCreate(CurTransactionContext, "partitionkey query", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(planning);
+	List	   *scans = PredicateScans(text);
 	ListCell   *cell;
 
-	foreach(cell, PredicateScans(text))
+	MemoryContextSwitchTo(old);
+	foreach(cell, scans)
 	{
 		PredicateScan *scan = lfirst(cell);
 
@@ -106,6 +113,7 @@ add_query(Workload *workload, const char *text, double calls)
 		query->reads = lappend(query->reads, given_paths(scan));
 		add_updates(workload, scan);
 	}
+	MemoryContextDelete(planning);
 	if (query->reads == NIL)
 		return;
 	query->calls = calls;
@@ -261,7 +269,8 @@ WorkloadFromStatistics(Relation rel)
 	ereport(NOTICE,
 			(errmsg("%d of %d statements in pg_stat_statements read \"%s\"",
 					list_length(workload->queries), (int) statements->numvals, RelationGetRelationName(rel)),
-			 left_out == 0 ? 0 : errdetail("%d could not be planned and were left out, such as commands and those of another search_path.", left_out)));
+			 left_out == 0 ? 0 : errdetail("%d could not be planned and were left out, such as commands and those of another search_path.",
+										   left_out)));
 	SPI_freetuptable(statements);
 	return workload;
 }
