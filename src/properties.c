@@ -157,14 +157,11 @@ PropertiesFind(Relation rel)
 	HASH_SEQ_STATUS scan;
 	FoundProperty *found;
 	List	   *properties = NIL;
-	double		fraction;
-	char	   *clause;
 
 	if (!ExtractHasDocuments(rel))
 		return NIL;
 	search.found = hash_create("partitionkey properties", 64, &control, HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
-	clause = RowsSampleClause(rel, DOCUMENTS, &fraction);
-	RowsRead(rel, psprintf("%s LIMIT %d", clause, MAX_DOCUMENTS), search_row, &search);
+	RowsRead(rel, psprintf("%s LIMIT %d", RowsPlanSample(rel, DOCUMENTS).clause, MAX_DOCUMENTS), search_row, &search);
 	hash_seq_init(&scan, search.found);
 	while ((found = hash_seq_search(&scan)) != NULL)
 	{

@@ -102,16 +102,18 @@ RowsRead(Relation rel, const char *clauses, RowFunction function, void *state)
 	MemoryContextDelete(receiver.context);
 }
 
-char *
-RowsSampleClause(Relation rel, int wanted, double *fraction)
+/*
+ * Add up the sizes of a table and its children, as the planner estimates them;
+ * false if one can't be sampled.  What has no statistics leaves *known false.
+ */
+static bool
+estimate_size(Relation rel, double *rows, double *pages, bool *known)
 {
-	double		rows = 0;
-	double		pages = 0;
 	ListCell   *cell;
+	bool		can_sample = true;
 
-	*fraction = 1;
-	if (rel->rd_rel->relkind == RELKIND_VIEW || rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
-		return "";
+	*rows = *pages = 0;
+	*known = true;
 	foreach(cell, find_all_inheritors(RelationGetRelid(rel), AccessShareLock, NULL))
 	{
 		Relation	child = relation_open(lfirst_oid(cell), NoLock);
@@ -122,16 +124,32 @@ RowsSampleClause(Relation rel, int wanted, double *fraction)
 		if (RELKIND_HAS_TABLE_AM(child->rd_rel->relkind))
 		{
 			estimate_rel_size(child, NULL, &child_pages, &child_rows, &allvisible);
-			rows += child_rows;
-			pages += child_pages;
+			*rows += child_rows;
+			*pages += child_pages;
+			*known &= child_pages == 0 || child->rd_rel->relpages > 0;
 		}
+		else if (child->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+			can_sample = false;
 		relation_close(child, NoLock);
 	}
+	return can_sample;
+}
+
+RowsPlan
+RowsPlanSample(Relation rel, int wanted)
+{
+	RowsPlan	plan = {.clause = "", .fraction = 1};
+	double		rows;
+	double		pages;
+	bool		known;
+
 	/* The estimate may be wrong, so up to twice the rows are taken as they are. */
-	if (rows <= 2.0 * wanted || pages <= SAMPLE_PAGES)
-		return "";
-	*fraction = Min(1, Max(1.2 * wanted / rows, SAMPLE_PAGES / pages));
-	return psprintf(" TABLESAMPLE SYSTEM (%g) REPEATABLE (0)", 100 * *fraction);
+	if (!estimate_size(rel, &rows, &pages, &known) || rows <= 2.0 * wanted || pages <= SAMPLE_PAGES)
+		return plan;
+	plan.fraction = Min(1, Max(1.2 * wanted / rows, SAMPLE_PAGES / pages));
+	plan.clause = psprintf(" TABLESAMPLE SYSTEM (%g) REPEATABLE (0)", 100 * plan.fraction);
+	plan.rows = known ? rows : 0;
+	return plan;
 }
 
 /* The size of the values that a row has in TOAST. */

@@ -20,12 +20,20 @@ extern Relation RowsOpen(Oid relid);
  */
 extern void RowsRead(Relation rel, const char *clauses, RowFunction function, void *state);
 
+/* How to read a sample. */
+typedef struct RowsPlan
+{
+	const char *clause;			/* for RowsRead: TABLESAMPLE, or "" for all rows */
+	double		fraction;		/* which part of the rows will come, about */
+	double		rows;			/* how many the table has by its statistics; 0 if that isn't known */
+} RowsPlan;
+
 /*
- * The clause for about so many rows of a large table, or "" for all of a
- * small one, and of what can't be sampled.  The same rows come each time, as
- * long as they are not changed.  Sets which part of the table that is.
+ * Plan to read about so many rows of a large table, or all of a small one, and of
+ * what can't be sampled.  The same rows come each time, as long as they are not
+ * changed.
  */
-extern char *RowsSampleClause(Relation rel, int rows, double *fraction);
+extern RowsPlan RowsPlanSample(Relation rel, int rows);
 
 /* The stored size of a row, with its line pointer and what it has in TOAST. */
 extern int64 RowBytes(TupleTableSlot *slot);

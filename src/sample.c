@@ -231,14 +231,14 @@ SampleTake(Sample *sample, Relation rel, List *extracts)
 		.documents = palloc(sizeof(Datum) * (ncolumns + 1)),
 		.detoasted = palloc(sizeof(bool) * (ncolumns + 1))
 	};
-	double		fraction;
-	char	   *clause = RowsSampleClause(rel, SAMPLE_ROWS, &fraction);
+	RowsPlan	plan = RowsPlanSample(rel, SAMPLE_ROWS);
 
 	pg_prng_seed(&taking.chance, 0);
 	prepare(sample, extracts);
-	RowsRead(rel, clause, take_row, &taking);
-	sample->rows = rint(taking.seen / fraction);
-	sample->complete = fraction == 1 && taking.seen == sample->nrows;
+	RowsRead(rel, plan.clause, take_row, &taking);
+	/* Leaves of a container are read at the same places, so that what came tells less than their statistics. */
+	sample->rows = Max(taking.seen, rint(plan.rows > 0 ? plan.rows : taking.seen / plan.fraction));
+	sample->complete = plan.fraction == 1 && taking.seen == sample->nrows;
 	/* A share is off by at most so much in 19 of 20 samples. */
 	if (!sample->complete)
 		ereport(NOTICE,
