@@ -197,3 +197,31 @@ CandidateMeasure(Candidate *candidate, const Sample *sample, int partitions)
 	measure_values(candidate, sample);
 	candidate->skew = measure_skew(candidate, sample, partitions);
 }
+
+bool
+CandidateIsTime(const Candidate *candidate, int level)
+{
+	return candidate->times[level] >= 0.9;
+}
+
+/* Fractions measure something; whole numbers among them don't change that. */
+bool
+CandidateIsMeasured(const Candidate *candidate, int level)
+{
+	return candidate->fractions[level] >= 0.1;
+}
+
+bool
+CandidateIsFollowing(const Candidate *candidate, int level)
+{
+	const Grouping *above = &candidate->prefixes[level - 1];
+	const Grouping *own = &candidate->prefixes[level];
+
+	return own->groups <= 1.05 * above->groups && own->largest_share >= 0.95 * above->largest_share;
+}
+
+bool
+CandidateIsDiagonal(const Candidate *candidate, int level)
+{
+	return candidate->equal[level] >= 0.5;
+}

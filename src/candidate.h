@@ -56,4 +56,15 @@ CandidateKeys(const Candidate *candidate)
 	return &candidate->prefixes[candidate->levels - 1];
 }
 
+/* Whether a level's values are dates or times; whether they are fractions, which measure something. */
+extern bool CandidateIsTime(const Candidate *candidate, int level);
+extern bool CandidateIsMeasured(const Candidate *candidate, int level);
+
+/*
+ * Whether a level tells no rows apart that those above don't; whether most rows have the values
+ * of the level above, and so fill the diagonal of the tree only.
+ */
+extern bool CandidateIsFollowing(const Candidate *candidate, int level);
+extern bool CandidateIsDiagonal(const Candidate *candidate, int level);
+
 #endif							/* PARTITIONKEY_CANDIDATE_H */
