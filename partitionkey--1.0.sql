@@ -1166,3 +1166,21 @@ CREATE FUNCTION diagram(container regclass, levels int DEFAULT NULL, threshold f
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE;
 COMMENT ON FUNCTION diagram(regclass, int, float8, float8) IS
 	'an SVG picture of the physical partitions of a container and of the logical partitions in them';
+
+----------------------------------------------------------------------------
+-- Choosing a key by the data
+----------------------------------------------------------------------------
+
+CREATE FUNCTION advise_key(relation regclass, candidates text[] DEFAULT NULL, queries text[] DEFAULT NULL, partitions int DEFAULT 8)
+	RETURNS TABLE (candidate text, score float8, logical_partitions bigint, largest_share float8,
+				   undefined_share float8, null_share float8, not_scalar_share float8, skew float8,
+				   largest_bytes bigint, limit_share float8, single float8, prefix float8, fan_out float8, warnings text[])
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE COST 10000 ROWS 30;
+COMMENT ON FUNCTION advise_key(regclass, text[], text[], int) IS
+	'judges partition keys that a table could have by its rows and queries, the best first';
+
+CREATE FUNCTION simulate_cosmos(relation regclass, paths text[], physical_partitions int DEFAULT 4)
+	RETURNS TABLE (partition int, min_inclusive text, max_exclusive text, items bigint, bytes bigint, share float8)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE COST 10000 ROWS 4;
+COMMENT ON FUNCTION simulate_cosmos(regclass, text[], int) IS
+	'where the rows of a table would lie in Cosmos DB with these partition key paths: its even ranges of effective partition keys';

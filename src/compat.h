@@ -10,6 +10,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "datatype/timestamp.h"
+#include "executor/executor.h"
 #include "utils/acl.h"
 
 #if PG_VERSION_NUM >= 160000
@@ -23,9 +24,11 @@
 #if PG_VERSION_NUM < 160000
 #define OwnsRelation(relid, roleid) pg_class_ownercheck(relid, roleid)
 #define SchemaAclCheck(schema, roleid, mode) pg_namespace_aclcheck(schema, roleid, mode)
+#define CheckPrivileges(plan) ExecCheckRTPerms((plan)->rtable, true)
 #else
 #define OwnsRelation(relid, roleid) object_ownercheck(RelationRelationId, relid, roleid)
 #define SchemaAclCheck(schema, roleid, mode) object_aclcheck(NamespaceRelationId, schema, roleid, mode)
+#define CheckPrivileges(plan) ExecCheckPermissions((plan)->rtable, (plan)->permInfos, true)
 #endif
 
 #ifndef INTERVAL_NOT_FINITE		/* since 17 */

@@ -32,9 +32,6 @@ typedef enum EpkKind
 #define V1_STRING_UNITS		100
 #define V1_STRING_BYTES		101
 
-#define EPK_WORD_MASK		UINT64CONST(0x3fffffffffffffff)
-#define EPK_INFINITY		"FF"
-
 /* The suffix byte after a string's bytes where they are hashed. */
 #define V1_SUFFIX			0x00
 #define V2_SUFFIX			0xff

@@ -12,6 +12,12 @@
 
 #include "component.h"
 
+/* The exclusive end of the space. */
+#define EPK_INFINITY		"FF"
+
+/* The two top bits of an EPK are off. */
+#define EPK_WORD_MASK		UINT64CONST(0x3fffffffffffffff)
+
 /*
  * The two words of MurmurHash3 over a component as version 2 and MultiHash
  * hash it.  The EPK is h2 then h1, big endian, less the two top bits of h2.

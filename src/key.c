@@ -14,9 +14,6 @@
 #include "compat.h"
 #include "key.h"
 
-/* Cosmos DB's limit on a partition key value, in bytes. */
-#define MAX_VALUE_BYTES		2048
-
 const char *
 KeyValueKind(const JsonbValue *value)
 {
@@ -86,6 +83,12 @@ string_size(const Component *c)
 	return Min(c->len, utf16);
 }
 
+bool
+KeyValueTooLong(const Component *c)
+{
+	return c->type == COMPONENT_STRING && c->len > MAX_VALUE_BYTES && string_size(c) > MAX_VALUE_BYTES;
+}
+
 /* The size of a text, without fetching it if it is stored elsewhere. */
 static inline size_t
 value_size(Datum value)
@@ -127,7 +130,7 @@ check_value(int n, Oid basetype, Datum value)
 				(errcode(ERRCODE_CHECK_VIOLATION),
 				 errmsg("component %d of the partition key is a JSON object or array", n + 1),
 				 errhint("A key column holds a JSON string, number, boolean or null, or {} for undefined.")));
-	if (c.type == COMPONENT_STRING && string_size(&c) > MAX_VALUE_BYTES)
+	if (KeyValueTooLong(&c))
 		ereport(ERROR,
 				(errcode(ERRCODE_STRING_DATA_RIGHT_TRUNCATION),
 				 errmsg("component %d of the partition key is %zu bytes long, which is over the limit of %d bytes",

@@ -23,4 +23,10 @@ extern void KeyFromJsonb(Key *key, Jsonb *json);
 /* What a component is, for messages: "a string", "null", "undefined" ... */
 extern const char *KeyValueKind(const JsonbValue *value);
 
+/* Cosmos DB's limit on a partition key value. */
+#define MAX_VALUE_BYTES		2048
+
+/* Whether a component is over it. */
+extern bool KeyValueTooLong(const Component *c);
+
 #endif							/* PARTITIONKEY_KEY_H */

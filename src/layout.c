@@ -32,8 +32,8 @@ static const Layout default_layouts[MAX_LEVELS] = {
 	{3, {4, 2, 2}, 16}
 };
 
-static void
-check_partitions(int partitions)
+void
+LayoutCheckPartitions(int partitions)
 {
 	if (partitions < 1 || (partitions & (partitions - 1)) != 0)
 		ereport(ERROR,
@@ -78,10 +78,10 @@ LayoutFromDatum(Layout *layout, Datum partitions, bool isnull, int paths)
 	layout->leaves = 1;
 	for (int i = 0; i < layout->levels; i++)
 	{
-		check_partitions(numbers[i]);
+		LayoutCheckPartitions(numbers[i]);
 		layout->partitions[i] = numbers[i];
 		layout->leaves *= numbers[i];
-		check_partitions(layout->leaves);
+		LayoutCheckPartitions(layout->leaves);
 	}
 	if (layout->leaves > WARN_LEAVES)
 		ereport(WARNING,

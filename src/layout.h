@@ -15,6 +15,9 @@ typedef struct Layout
 	int			leaves;			/* their product */
 } Layout;
 
+/* Refuse a number of partitions that is no power of two (22023) or too large (54000). */
+extern void LayoutCheckPartitions(int partitions);
+
 /*
  * The layout that an int[] asks for (NULL: the default for this number of
  * paths).  Errors 22023; warns above 256 leaves.

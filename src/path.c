@@ -136,13 +136,32 @@ nearest_column(TupleDesc desc, const char *name)
 }
 
 AttrNumber
+PathNamedColumn(Relation rel, const char *name)
+{
+	AttrNumber	column = column_named(RelationGetDescr(rel), name);
+
+	if (column == InvalidAttrNumber)
+		column = column_named(RelationGetDescr(rel), downcase_identifier(name, strlen(name), false, false));
+	return column;
+}
+
+void
+PathNoColumn(Relation rel, const char *path, const char *name)
+{
+	const char *nearest = nearest_column(RelationGetDescr(rel), downcase_identifier(name, strlen(name), false, false));
+
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("partition key path \"%s\": table \"%s\" has no column \"%s\"",
+					path, RelationGetRelationName(rel), name),
+			 nearest ? errhint("Perhaps you meant \"/%s\".", nearest) :
+			 errhint("A path names a column of the table.")));
+}
+
+AttrNumber
 PathColumn(Relation rel, const char *path)
 {
-	TupleDesc	desc = RelationGetDescr(rel);
 	List	   *segments = PathSegments(path);
-	char	   *name = linitial(segments);
-	char	   *folded = downcase_identifier(name, strlen(name), false, false);
-	const char *nearest;
 	AttrNumber	column;
 
 	if (list_length(segments) > 1)
@@ -151,17 +170,64 @@ PathColumn(Relation rel, const char *path)
 				 errmsg("partition key path \"%s\" is nested", path),
 				 errdetail("The keys of a table are its columns, which have no properties."),
 				 errhint("Keep the value in a column of its own and name that column.")));
-	column = column_named(desc, name);
+	column = PathNamedColumn(rel, linitial(segments));
 	if (column == InvalidAttrNumber)
-		column = column_named(desc, folded);
-	if (column != InvalidAttrNumber)
-		return column;
+		PathNoColumn(rel, path, linitial(segments));
+	return column;
+}
 
-	nearest = nearest_column(desc, folded);
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_COLUMN),
-			 errmsg("partition key path \"%s\": table \"%s\" has no column \"%s\"",
-					path, RelationGetRelationName(rel), name),
-			 nearest ? errhint("Perhaps you meant \"/%s\".", nearest) :
-			 errhint("A path names a column of the table.")));
+/* Whether a name, written without quotes, is read as a segment of just that name. */
+static bool
+is_plain(const char *name)
+{
+	size_t		len = strlen(name);
+
+	return strpbrk(name, "/,") == NULL && *name != '"' && *name != '\'' &&
+		!scanner_isspace(*name) && !scanner_isspace(name[len - 1]) &&
+		strcmp(name, "*") != 0 && strcmp(name, "?") != 0 && strcmp(name, "[]") != 0;
+}
+
+char *
+PathSegment(const char *name)
+{
+	size_t		len = strlen(name);
+	char		quote = strchr(name, '"') == NULL ? '"' : '\'';
+
+	if (len == 0)
+		return NULL;
+	if (is_plain(name))
+		return psprintf("/%s", name);
+	/* A backslash at the end would keep the quote from closing. */
+	if (strchr(name, quote) != NULL || name[len - 1] == '\\')
+		return NULL;
+	return psprintf("/%c%s%c", quote, name, quote);
+}
+
+List *
+PathsOfList(const char *list)
+{
+	List	   *paths = NIL;
+	const char *start = list;
+	char		quote = '\0';
+
+	for (const char *p = list;; p++)
+	{
+		if (*p == '\0' || (*p == ',' && quote == '\0'))
+		{
+			const char *end = p;
+
+			while (start < end && scanner_isspace(*start))
+				start++;
+			while (end > start && scanner_isspace(end[-1]))
+				end--;
+			paths = lappend(paths, pnstrdup(start, end - start));
+			start = p + 1;
+			if (*p == '\0')
+				return paths;
+		}
+		else if (quote == '\0' && p > list && p[-1] == '/' && (*p == '"' || *p == '\''))
+			quote = *p;
+		else if (*p == quote && p[-1] != '\\')
+			quote = '\0';
+	}
 }

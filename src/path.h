@@ -28,4 +28,16 @@ extern List *PathSegments(const char *path);
  */
 extern AttrNumber PathColumn(Relation rel, const char *path);
 
+/* The column of exactly that name, else of the name folded; InvalidAttrNumber if there is none. */
+extern AttrNumber PathNamedColumn(Relation rel, const char *name);
+
+/* Error 42703 with the nearest name, for a path whose first segment names no column. */
+extern void PathNoColumn(Relation rel, const char *path, const char *name);
+
+/* A property's name as a segment, "/name" or "/\"na/me\"", or NULL if no path can name it. */
+extern char *PathSegment(const char *name);
+
+/* The paths (char *) of a list "/tenant_id, /user_id".  A comma in a quoted segment does not end one. */
+extern List *PathsOfList(const char *list);
+
 #endif							/* PARTITIONKEY_PATH_H */

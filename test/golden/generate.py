@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Golden values for effective partition keys (EPK), hash positions, and keys with buckets.
+"""Golden values for effective partition keys (EPK), hash positions, keys with buckets, and simulated containers.
 
 A reference implementation that shares no code with src/. It works out the values that the regression tests golden_epk,
-golden_position and golden_bucket demand of the extension. A released EPK, position or key never changes, so a difference
+golden_position, golden_bucket and golden_simulate demand of the extension. A released EPK, position or key never changes, so a difference
 found by these tests is a fault in the extension, not a reason to generate anew.
 
 Run it from the project's root; positions and buckets need the package python3-xxhash.
 
-    test/golden/generate.py                  writes sql/golden_epk.sql, sql/golden_position.sql and sql/golden_bucket.sql
+    test/golden/generate.py                  writes sql/golden_epk.sql and the other sql/golden_*.sql
     test/golden/generate.py check FILE.tsv   compares itself with known EPKs: a header line, then one line per value with
                                              kind, version, key (JSON array) and EPK
 
@@ -613,6 +613,69 @@ SELECT left(got, 1) AS base, count(*) FROM golden GROUP BY 1 ORDER BY 1;
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Simulated containers: the rows of a table in even ranges of EPKs
+# ---------------------------------------------------------------------------------------------------------------------
+
+SIMULATED_ITEMS = 3000
+SIMULATED_TABLE = f"""CREATE TEMP TABLE simulated AS SELECT
+  CASE WHEN i % 13 > 0 THEN 'tenant-' || i % 97 END AS tenant, i % 50 / 4.0 AS number, i % 3 = 0 AS flag,
+  CASE WHEN i % 17 > 0 THEN (ARRAY['{{}}', '{{"v": null}}', '{{"v": true}}', '{{"v": false}}', '{{"v": ' || i || '.5}}',
+    '{{"v": "é' || i || '"}}', '{{"v": {{"w": ' || i || '}}}}', '{{"v": [{{"w": 1}}]}}'])[i % 8 + 1]::jsonb END AS doc
+FROM generate_series(1, {SIMULATED_ITEMS}) i;
+"""
+
+
+def simulated_value(i, path):
+    """Returns the component of item i at a path; of a column NULL is null."""
+    if path == "/tenant":
+        return f"tenant-{i % 97}" if i % 13 else None
+    if path == "/number":
+        return i % 50 / 4
+    if path == "/flag":
+        return i % 3 == 0
+    document = [{}, {"v": None}, {"v": True}, {"v": False}, {"v": i + 0.5}, {"v": f"é{i}"}, {"v": {"w": float(i)}},
+                {"v": [{"w": 1.0}]}][i % 8] if i % 17 else {}
+    for name in path.split("/")[2:]:
+        document = document.get(name, UNDEFINED) if isinstance(document, dict) else UNDEFINED
+    return UNDEFINED if isinstance(document, (dict, list)) else document
+
+
+SIMULATED_KEYS = [["/tenant"], ["/number"], ["/flag"], ["/doc/v"], ["/doc/v/w"], ["/tenant", "/doc/v"],
+                  ["/doc/v", "/flag", "/number"]]
+SIMULATED_RANGES = [1, 2, 3, 4, 7, 16]
+
+
+def simulated_ranges(key, n):
+    """Yields the bounds of the even ranges in hex, and the number of items in each."""
+    bounds = [b""] + [((2**126 - 1) // n * i).to_bytes(16, "big") for i in range(1, n)] + [b"\xff"]
+    epks = [epk_multihash([simulated_value(i, path) for path in key]) for i in range(1, SIMULATED_ITEMS + 1)]
+    for low, high in zip(bounds, bounds[1:]):
+        yield low.hex().upper(), high.hex().upper(), sum(low <= epk < high for epk in epks)
+
+
+def simulate_sql():
+    out = BANNER + """-- Where items would lie in Cosmos DB. What is no scalar counts as undefined.
+SET client_min_messages = error;
+CREATE TEMP TABLE golden (paths text[], n int, partition int, min_inclusive text, max_exclusive text, items bigint);
+""" + SIMULATED_TABLE
+    for key in SIMULATED_KEYS:
+        paths = "{" + ",".join(key) + "}"
+        out += insert("golden", paths, [
+            f"'{paths}', {n}, {i}, '{low}', '{high}', {items}"
+            for n in SIMULATED_RANGES for i, (low, high, items) in enumerate(simulated_ranges(key, n))])
+    out += """
+-- No row may differ, be missing or be too many.
+SELECT * FROM golden
+FULL JOIN (SELECT k.paths, k.n, s.* FROM (SELECT DISTINCT paths, n FROM golden) k,
+             partitionkey.simulate_cosmos('simulated', k.paths, k.n) s) got
+  USING (paths, n, partition, min_inclusive, max_exclusive, items)
+WHERE golden.ctid IS NULL OR got.share IS DISTINCT FROM items / """ + f"{SIMULATED_ITEMS}.0::float8;" + """
+SELECT count(*), sum(items) FROM golden;
+"""
+    return out
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Commands
 # ---------------------------------------------------------------------------------------------------------------------
 
@@ -637,7 +700,7 @@ def main(arguments):
         print(__doc__)
         return 2
     for path, text in [("sql/golden_epk.sql", epk_sql()), ("sql/golden_position.sql", position_sql()),
-                       ("sql/golden_bucket.sql", bucket_sql())]:
+                       ("sql/golden_bucket.sql", bucket_sql()), ("sql/golden_simulate.sql", simulate_sql())]:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
     return 0

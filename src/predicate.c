@@ -1,0 +1,550 @@
+/*
+ * predicate.c
+ *		What statements compare the columns of a table with.
+ *
+ * A statement is planned, and while that is done a hook looks at what the
+ * planner knows of each table: by then it has expanded views, pulled up
+ * sub-selects, folded constants and passed on equalities, so that what is seen
+ * here is what can prune.
+ *
+ * The hook is on for the duration of a call.  Planning may run immutable
+ * functions, which may plan statements of their own: those have another query
+ * at their top.
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "optimizer/planner.h"
+#include "parser/parsetree.h"
+#include "tcop/tcopprot.h"
+#include "tcop/utility.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+
+#include "compat.h"
+#include "predicate.h"
+
+/* A statement that is being planned. */
+typedef struct Planning
+{
+	Query	   *query;
+	List	   *scans;
+	set_rel_pathlist_hook_type chained;
+	struct Planning *outer;
+} Planning;
+
+static Planning *planning = NULL;
+
+static bool
+own_walker(Node *node, void *unused)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((Var *) node)->varno == 1;
+	return expression_tree_walker(node, own_walker, unused);
+}
+
+static bool
+foreign_walker(Node *node, void *unused)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((Var *) node)->varno != 1;
+	return expression_tree_walker(node, foreign_walker, unused);
+}
+
+/* Whether a value comes from elsewhere in the plan. */
+static bool
+late_walker(Node *node, void *unused)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind == PARAM_EXEC;
+	if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) || IsA(node, Var))
+		return true;
+	return expression_tree_walker(node, late_walker, unused);
+}
+
+bool
+PredicateOwn(Node *node)
+{
+	return own_walker(node, NULL);
+}
+
+bool
+PredicateForeign(Node *node)
+{
+	return foreign_walker(node, NULL);
+}
+
+bool
+PredicateIsEquality(Oid operator)
+{
+	Oid			left;
+	Oid			right;
+
+	op_input_types(operator, &left, &right);
+	return op_mergejoinable(operator, left) || op_hashjoinable(operator, left);
+}
+
+static BoundExpression *
+make_bound(Node *expr, Node *value, Oid operator, Oid collation)
+{
+	BoundExpression *bound = palloc0(sizeof(BoundExpression));
+
+	bound->expr = expr;
+	bound->value = value;
+	bound->operator = operator;
+	bound->collation = collation;
+	bound->constant = value == NULL || IsA(value, Const);
+	bound->joined = PredicateForeign(value);
+	bound->values = late_walker(value, NULL) ? 0 : 1;
+	return bound;
+}
+
+/* expr = value, whichever way round. */
+static List *
+bound_by_operator(OpExpr *clause)
+{
+	Node	   *left;
+	Node	   *right;
+	Oid			operator = clause->opno;
+
+	if (list_length(clause->args) != 2 || !PredicateIsEquality(operator))
+		return NIL;
+	left = linitial(clause->args);
+	right = lsecond(clause->args);
+	if (!PredicateOwn(left))
+	{
+		Node	   *swap = left;
+
+		left = right;
+		right = swap;
+		operator = get_commutator(operator);
+	}
+	if (!OidIsValid(operator) || !PredicateOwn(left) || PredicateForeign(left) || PredicateOwn(right))
+		return NIL;
+	return list_make1(make_bound(left, right, operator, clause->inputcollid));
+}
+
+/* expr = ANY (array), IN (...) */
+static List *
+bound_by_array(ScalarArrayOpExpr *clause)
+{
+	Node	   *left = linitial(clause->args);
+	Node	   *right = lsecond(clause->args);
+	BoundExpression *bound;
+
+	if (!clause->useOr || !PredicateIsEquality(clause->opno) || !PredicateOwn(left) || PredicateForeign(left) || PredicateOwn(right))
+		return NIL;
+	bound = make_bound(left, right, clause->opno, clause->inputcollid);
+	if (bound->constant && !((Const *) right)->constisnull)
+	{
+		ArrayType  *array = DatumGetArrayTypeP(((Const *) right)->constvalue);
+
+		bound->values = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	}
+	else if (IsA(right, ArrayExpr) && !((ArrayExpr *) right)->multidims)
+		bound->values = bound->values == 0 ? 0 : list_length(((ArrayExpr *) right)->elements);
+	else
+	{
+		bound->values = 0;
+		bound->array = !bound->constant;
+	}
+	return list_make1(bound);
+}
+
+/* A boolean column that is a condition itself. */
+static List *
+bound_by_itself(Node *column)
+{
+	if (!PredicateOwn(column))
+		return NIL;
+	return list_make1(make_bound(column, NULL, InvalidOid, InvalidOid));
+}
+
+/* The bound expression of a list that binds the same as another. */
+static BoundExpression *
+find_bound(List *list, const BoundExpression *like)
+{
+	ListCell   *cell;
+
+	foreach(cell, list)
+	{
+		BoundExpression *bound = lfirst(cell);
+
+		if (bound->operator == like->operator && bound->collation == like->collation && equal(bound->expr, like->expr))
+			return bound;
+	}
+	return NULL;
+}
+
+static List *bound_by_clause(Node *clause);
+
+/* What each arm of an OR binds, with the values of all. */
+static List *
+bound_by_or(List *arms)
+{
+	List	   *list = bound_by_clause(linitial(arms));
+	ListCell   *arm;
+
+	for_each_from(arm, arms, 1)
+	{
+		List	   *other = bound_by_clause(lfirst(arm));
+		List	   *common = NIL;
+		ListCell   *cell;
+
+		foreach(cell, list)
+		{
+			BoundExpression *bound = lfirst(cell);
+			BoundExpression *same = find_bound(other, bound);
+
+			if (same == NULL)
+				continue;
+			bound->values = bound->values == 0 || same->values == 0 ? 0 : bound->values + same->values;
+			bound->constant &= same->constant;
+			bound->joined |= same->joined;
+			if (same->array)
+				bound->value = same->value;
+			bound->array |= same->array;
+			common = lappend(common, bound);
+		}
+		list = common;
+	}
+	return list;
+}
+
+static List *
+bound_by_clause(Node *clause)
+{
+	if (contain_volatile_functions(clause))
+		return NIL;
+	if (IsA(clause, OpExpr))
+		return bound_by_operator((OpExpr *) clause);
+	if (IsA(clause, ScalarArrayOpExpr))
+		return bound_by_array((ScalarArrayOpExpr *) clause);
+	if (is_orclause(clause))
+		return bound_by_or(((BoolExpr *) clause)->args);
+	if (is_andclause(clause))
+		return PredicateBound(((BoolExpr *) clause)->args);
+	if (is_notclause(clause) && IsA(get_notclausearg(clause), Var))
+		return bound_by_itself((Node *) get_notclausearg(clause));
+	if (IsA(clause, Var))
+		return bound_by_itself(clause);
+	return NIL;
+}
+
+List *
+PredicateBound(List *clauses)
+{
+	List	   *list = NIL;
+	ListCell   *cell;
+
+	foreach(cell, clauses)
+		list = list_concat(list, bound_by_clause(lfirst(cell)));
+	return list;
+}
+
+/* Give a table's Vars varno 1, and those of others another. */
+static Node *
+renumber(Node *node, void *rti)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		Var		   *var = copyObject((Var *) node);
+
+		var->varno = (Index) var->varno == *(Index *) rti ? 1 : var->varno + 1;
+		return (Node *) var;
+	}
+	return expression_tree_mutator(node, renumber, rti);
+}
+
+/* The join clauses that equivalence classes stand for. */
+static List *
+class_joins(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *clauses = NIL;
+	ListCell   *cell;
+
+	foreach(cell, root->eq_classes)
+	{
+		EquivalenceClass *class = lfirst(cell);
+		EquivalenceMember *own = NULL;
+		EquivalenceMember *other = NULL;
+		ListCell   *member;
+		Oid			operator;
+
+		if (class->ec_has_const || class->ec_has_volatile || !bms_is_subset(rel->relids, class->ec_relids))
+			continue;
+		foreach(member, class->ec_members)
+		{
+			EquivalenceMember *em = lfirst(member);
+
+			if (em->em_is_child)
+				continue;
+			if (bms_equal(em->em_relids, rel->relids))
+				own = own ? own : em;
+			else if (!bms_overlap(em->em_relids, rel->relids))
+				other = other ? other : em;
+		}
+		if (own == NULL || other == NULL)
+			continue;
+		operator = get_opfamily_member(linitial_oid(class->ec_opfamilies), own->em_datatype, other->em_datatype,
+									   BTEqualStrategyNumber);
+		if (OidIsValid(operator))
+			clauses = lappend(clauses, make_opclause(operator, BOOLOID, false, own->em_expr, other->em_expr,
+													 InvalidOid, class->ec_collation));
+	}
+	return clauses;
+}
+
+/* Clauses of RestrictInfos. */
+static List *
+bare_clauses(List *infos)
+{
+	List	   *clauses = NIL;
+	ListCell   *cell;
+
+	foreach(cell, infos)
+		clauses = lappend(clauses, lfirst_node(RestrictInfo, cell)->clause);
+	return clauses;
+}
+
+static void
+note_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	PredicateScan *scan = palloc0(sizeof(PredicateScan));
+	List	   *joined;
+	ListCell   *cell;
+
+	scan->relid = rte->relid;
+	scan->command = (Index) root->parse->resultRelation == rti ? root->parse->commandType : CMD_SELECT;
+	scan->root = root;
+	scan->rel = rel;
+	scan->conditions = (List *) renumber((Node *) bare_clauses(rel->baserestrictinfo), &rti);
+	scan->joins = (List *) renumber((Node *) list_concat(class_joins(root, rel), bare_clauses(rel->joininfo)), &rti);
+
+	/* A clause of an outer join that has no Vars of other tables does not limit its rows either. */
+	joined = PredicateBound(scan->joins);
+	foreach(cell, joined)
+		((BoundExpression *) lfirst(cell))->joined = true;
+	scan->bound = list_concat(PredicateBound(scan->conditions), joined);
+	planning->scans = lappend(planning->scans, scan);
+}
+
+/*
+ * Whether the planner tries a min or max as a query of its own, by which the
+ * query around it is not replaced yet: it is made after the targets are, and
+ * before the tables are looked at.
+ */
+static bool
+is_min_max(PlannerInfo *root)
+{
+	PlannerInfo *parent = root->parent_root;
+
+	return parent != NULL && parent->processed_tlist != NIL && parent->simple_rel_array == NULL;
+}
+
+/* set_rel_pathlist_hook */
+static void
+look_at_table(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	PlannerInfo *top = root;
+
+	if (planning->chained)
+		planning->chained(root, rel, rti, rte);
+	while (top->parent_root)
+		top = top->parent_root;
+	if (top->parse == planning->query && rel->reloptkind == RELOPT_BASEREL && rte->rtekind == RTE_RELATION && !is_min_max(root))
+		note_scan(root, rel, rti, rte);
+}
+
+/* Whether a query was planned as an alternative of a sub-select that was not chosen. */
+static bool
+is_dropped(PlannerInfo *root)
+{
+	for (; root->parent_root; root = root->parent_root)
+	{
+		ListCell   *subroot;
+		ListCell   *subplan;
+
+		forboth(subroot, root->glob->subroots, subplan, root->glob->subplans)
+			if (lfirst(subroot) == root && lfirst(subplan) == NULL)
+				return true;
+	}
+	return false;
+}
+
+/* Find a table of the planner in the plan, where its entry is a copy with the same names. */
+static Index
+plan_rti(PlannedStmt *plan, const RangeTblEntry *rte)
+{
+	ListCell   *cell;
+
+	foreach(cell, plan->rtable)
+		if (lfirst_node(RangeTblEntry, cell)->eref == rte->eref)
+			return foreach_current_index(cell) + 1;
+	return 0;
+}
+
+/* Plan a query with the hook on. */
+static PlannedStmt *
+plan_watched(Planning *mine, const char *text)
+{
+	PlannedStmt *plan = NULL;
+
+	PG_TRY();
+	{
+		planning = mine;
+		set_rel_pathlist_hook = look_at_table;
+		plan = standard_planner(mine->query, text, CURSOR_OPT_PARALLEL_OK, NULL);
+	}
+	PG_FINALLY();
+	{
+		set_rel_pathlist_hook = mine->chained;
+		planning = mine->outer;
+	}
+	PG_END_TRY();
+	CheckPrivileges(plan);
+	return plan;
+}
+
+/* The tables that a query reads. */
+static List *
+read_scans(Query *query, const char *text)
+{
+	Planning	mine = {query, NIL, set_rel_pathlist_hook, planning};
+	PlannedStmt *plan = plan_watched(&mine, text);
+	List	   *scans = NIL;
+	ListCell   *cell;
+
+	foreach(cell, mine.scans)
+	{
+		PredicateScan *scan = lfirst(cell);
+
+		if (is_dropped(scan->root))
+			continue;
+		scan->plan = plan;
+		scan->rti = plan_rti(plan, planner_rt_fetch(scan->rel->relid, scan->root));
+		scans = lappend(scans, scan);
+	}
+	return scans;
+}
+
+/* How many rows an INSERT writes, 0 if they come from a query. */
+static int
+insert_rows(Query *query)
+{
+	List	   *from = query->jointree->fromlist;
+	RangeTblEntry *rte;
+
+	if (from == NIL)
+		return 1;
+	rte = rt_fetch(linitial_node(RangeTblRef, from)->rtindex, query->rtable);
+	return rte->rtekind == RTE_VALUES ? list_length(rte->values_lists) : 0;
+}
+
+/* The rows that an INSERT writes, each of its columns bound to what they have there. */
+static PredicateScan *
+insert_scan(Query *query)
+{
+	PredicateScan *scan = palloc0(sizeof(PredicateScan));
+	int			rows = insert_rows(query);
+	ListCell   *cell;
+
+	scan->relid = rt_fetch(query->resultRelation, query->rtable)->relid;
+	scan->command = CMD_INSERT;
+	foreach(cell, query->targetList)
+	{
+		TargetEntry *target = lfirst(cell);
+		Node	   *column = (Node *) makeVar(1, target->resno, exprType((Node *) target->expr), -1, InvalidOid, 0);
+		BoundExpression *bound = make_bound(column, NULL, InvalidOid, InvalidOid);
+
+		bound->values = rows;
+		bound->constant = false;
+		scan->bound = lappend(scan->bound, bound);
+	}
+	return scan;
+}
+
+/* The INSERTs of a statement: it is one, or has some in its WITH. */
+static List *
+insert_scans(Query *query)
+{
+	List	   *scans = NIL;
+	ListCell   *cell;
+
+	foreach(cell, query->cteList)
+		scans = list_concat(scans, insert_scans(castNode(Query, lfirst_node(CommonTableExpr, cell)->ctequery)));
+	if (query->commandType == CMD_INSERT)
+		scans = lappend(scans, insert_scan(query));
+	return scans;
+}
+
+/* Parse a text that must be one statement that can be planned. */
+static RawStmt *
+parse_one(const char *text)
+{
+	List	   *statements = pg_parse_query(text);
+	RawStmt    *raw;
+
+	if (list_length(statements) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR),
+				 statements == NIL ? errmsg("there is no statement in the text")
+				 : errmsg("there are %d statements in the text", list_length(statements)),
+				 errhint("Give one statement at a time.")));
+	raw = linitial_node(RawStmt, statements);
+	switch (nodeTag(raw->stmt))
+	{
+		case T_SelectStmt:
+		case T_InsertStmt:
+		case T_UpdateStmt:
+		case T_DeleteStmt:
+		case T_MergeStmt:
+			return raw;
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("%s is not a statement that is planned", CreateCommandName(raw->stmt)),
+					 errhint("Give a SELECT, INSERT, UPDATE, DELETE or MERGE, without EXPLAIN, PREPARE or the like around it.")));
+	}
+}
+
+List *
+PredicateScans(const char *text)
+{
+	Oid		   *types = NULL;
+	int			ntypes = 0;
+	List	   *scans = NIL;
+	RawStmt    *raw = parse_one(text);
+	ListCell   *cell;
+
+	foreach(cell, pg_analyze_and_rewrite_varparams(raw, text, &types, &ntypes, NULL))
+	{
+		Query	   *query = lfirst(cell);
+
+		/* SELECT INTO, and what rules make of a statement. */
+		if (query->commandType == CMD_UTILITY)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("%s is not a statement that is planned", CreateCommandName(query->utilityStmt)),
+					 errhint("Give the SELECT alone.")));
+		scans = list_concat(scans, insert_scans(query));
+		scans = list_concat(scans, read_scans(query, text));
+	}
+	return scans;
+}

@@ -1,0 +1,80 @@
+# advise_key with the queries that pg_stat_statements has seen.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'\npg_stat_statements.track = all");
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION partitionkey;
+	CREATE SCHEMA app;
+	CREATE SCHEMA "Statistics here";
+	CREATE TABLE app.sessions AS
+		SELECT 't' || i % 90 AS tenant_id, 'u' || i % 900 AS user_id, i AS id, 0 AS state FROM generate_series(1, 3000) i;
+});
+my $advise = q{SELECT candidate, round(single::numeric, 3), round(prefix::numeric, 3), round(fan_out::numeric, 3), warnings
+	FROM partitionkey.advise_key('app.sessions', '{/tenant_id,"/tenant_id,/user_id",/state}') ORDER BY candidate COLLATE "C"};
+
+like($node->safe_psql('postgres', $advise), qr{^/state\|\|\|\|}, 'the library without its extension: no queries are known');
+
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_stat_statements SCHEMA "Statistics here"; SELECT "Statistics here".pg_stat_statements_reset()');
+# 12 reads of one user, 6 of a tenant, 2 of all; other tables, commands, and what can't be planned without its search_path
+$node->safe_psql('postgres', join(';',
+	(map { "SELECT count(*) FROM app.sessions WHERE tenant_id = 't$_' AND user_id = 'u$_'" } 1 .. 12),
+	(map { "UPDATE app.sessions SET state = $_ WHERE tenant_id = 't$_'" } 1 .. 6),
+	(map { "SELECT max(id) FROM app.sessions WHERE id <> $_" } 1 .. 2),
+	'CREATE TABLE other (a int)', 'SELECT FROM other WHERE a = 1', 'SET search_path = app', 'SELECT FROM sessions WHERE id = 7'));
+my ($status, $out, $err) = $node->psql('postgres', $advise);
+like($out, qr{^/tenant_id\|0\.900\|0\.000\|0\.100\|}m, 'one level: shares by calls');
+like($out, qr{^/tenant_id,/user_id\|0\.600\|0\.300\|0\.100\|}m, 'two levels');
+like($out, qr{^/state\|0\.000\|0\.000\|1\.000\|.*mutable: statements update /state}m, 'what is updated');
+like($err, qr{NOTICE:  3 of \d+ statements in pg_stat_statements read "sessions"}, 'it is told how many read the table');
+like($err, qr{DETAIL:  \d+ could not be planned and were left out}, 'and how many could not be planned');
+
+# What the advisor itself reads is nobody's query.
+(undef, my $again) = $node->psql('postgres', $advise);
+is($again, $out, 'its own reads do not count');
+
+# Given queries take their place.
+like($node->safe_psql('postgres', q{SELECT candidate, single FROM partitionkey.advise_key('app.sessions', '{/id}', '{SELECT FROM app.sessions WHERE id = 1}')}),
+	qr{^/id\|1$}, 'given queries take their place');
+
+# A user who may read the table but sees only his own statements.
+$node->safe_psql('postgres', q{
+	CREATE ROLE reader LOGIN;
+	GRANT USAGE ON SCHEMA app TO reader;
+	GRANT SELECT ON app.sessions TO reader});
+($status, $out, $err) = $node->psql('postgres', "SET ROLE reader; $advise");
+like($out, qr{^/tenant_id\|\|\|\|}m, 'a user who may not use the statistics gets advice without them');
+$node->safe_psql('postgres', 'GRANT USAGE ON SCHEMA "Statistics here" TO reader');
+($status, $out, $err) = $node->psql('postgres', "SET ROLE reader; SELECT FROM app.sessions WHERE id = 5; $advise");
+is($status, 0, 'a user without rights on the statistics');
+like($out, qr{^/tenant_id\|0\.000\|0\.000\|1\.000\|}m, 'has his own statements') or diag($err);
+
+# Functions of a user that run while his statement is planned run as that user, and not of users whose rights one has not.
+$node->safe_psql('postgres', q{
+	CREATE ROLE mallory LOGIN;
+	CREATE SCHEMA own AUTHORIZATION mallory;
+	GRANT USAGE ON SCHEMA app TO mallory;
+	GRANT SELECT ON app.sessions TO mallory;
+	GRANT pg_read_all_stats TO reader;
+	SET ROLE mallory;
+	CREATE FUNCTION own.evil() RETURNS int IMMUTABLE LANGUAGE plpgsql AS
+		$$BEGIN RAISE WARNING 'running as %', current_user; PERFORM set_config('work_mem', '77MB', false); RETURN 1; END$$});
+my $superuser = $node->safe_psql('postgres', 'SELECT "Statistics here".pg_stat_statements_reset(); SELECT current_user');
+$superuser =~ s/.*\n//s;
+$node->psql('postgres', 'SET SESSION AUTHORIZATION mallory; SELECT FROM app.sessions WHERE id = own.evil()');
+($status, $out, $err) = $node->psql('postgres', "$advise; SELECT current_user, current_setting('work_mem')");
+like($err, qr{running as mallory}, 'his functions run as he');
+unlike($err, qr{running as (?!mallory)}, 'and not as the caller');
+like($out, qr{\n\Q$superuser\E\|4MB$}, 'and leave nothing behind');
+($status, $out, $err) = $node->psql('postgres', "SET SESSION AUTHORIZATION reader; $advise");
+unlike($err, qr{running as}, 'a user without his rights does not plan his statements');
+like($err, qr{NOTICE:  0 of \d+ statements}, 'and has none of his own');
+
+$node->stop;
+done_testing();
