@@ -1138,3 +1138,14 @@ CREATE PROCEDURE cleanup(container regclass DEFAULT NULL)
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE cleanup(regclass) IS
 	'removes what operations that ended half-way left behind';
+
+----------------------------------------------------------------------------
+-- What a query touches
+----------------------------------------------------------------------------
+
+CREATE FUNCTION explain_query(query text)
+	RETURNS TABLE (container regclass, routing text, levels_bound int, levels int, partitions_hit int, partitions_total int,
+				   cosmos text, reason text, hint text)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT ROWS 1 COST 1000;
+COMMENT ON FUNCTION explain_query(text) IS
+	'what a statement touches: a row for each read of a container, with how its conditions choose partitions, and why not; the statement is planned, not run';
