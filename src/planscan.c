@@ -53,16 +53,110 @@ PlanScanRti(const Plan *plan)
 	}
 }
 
+/* The number of a partition's column in a table above it. */
+static AttrNumber
+column_in(Oid from, Oid to, AttrNumber attnum)
+{
+	return from == to || attnum <= 0 ? attnum : get_attnum(to, get_attname(from, attnum, false));
+}
+
 typedef struct Search
 {
+	const PlannedStmt *stmt;
 	Index	   *parents;
 	Index		rti;
+	bool		joins_wanted;
+	List	   *joins;			/* clauses of the joins above what was found */
 } Search;
 
-static Plan *find_in(Plan *plan, const Search *search);
+/* Follow a Var of an upper node down to the table that it comes from. */
+typedef struct Descent
+{
+	const Search *search;
+	const Plan *plan;
+} Descent;
+
+static Node *descend(Node *node, void *context);
+
+/* The child that OUTER_VAR means, or what a scan of a subquery's own Vars mean. */
+static const Plan *
+child_of(const Plan *plan, int varno)
+{
+	if (varno == INNER_VAR)
+		return plan->righttree;
+	if (IsA(plan, Append))
+		return linitial(((const Append *) plan)->appendplans);
+	if (IsA(plan, MergeAppend))
+		return linitial(((const MergeAppend *) plan)->mergeplans);
+	if (IsA(plan, SubqueryScan))
+		return ((const SubqueryScan *) plan)->subplan;
+	return plan->lefttree;
+}
+
+/* A Var of a table, as one of the table that is looked for (varno 1) or of another. */
+static Node *
+table_var(const Search *search, const Var *var)
+{
+	Var		   *copy = copyObject((Var *) var);
+	Index		rti = var->varno;
+
+	while (rti != search->rti && rti < (Index) list_length(search->stmt->rtable) && search->parents[rti] != 0)
+		rti = search->parents[rti];
+	copy->varno = 2;
+	if (rti == search->rti)
+	{
+		Oid			from = rt_fetch(var->varno, search->stmt->rtable)->relid;
+		Oid			to = rt_fetch(rti, search->stmt->rtable)->relid;
+
+		copy->varno = 1;
+		copy->varattno = column_in(from, to, var->varattno);
+	}
+	return (Node *) copy;
+}
+
+static Node *
+descend(Node *node, void *context)
+{
+	const Descent *at = context;
+	const Var  *var = (const Var *) node;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, Var))
+		return expression_tree_mutator(node, descend, context);
+	if (var->varno == INDEX_VAR && IsA(at->plan, IndexOnlyScan))
+		return descend((Node *) list_nth_node(TargetEntry, ((const IndexOnlyScan *) at->plan)->indextlist, var->varattno - 1)->expr, context);
+	if (var->varno == OUTER_VAR || var->varno == INNER_VAR || IsA(at->plan, SubqueryScan))
+	{
+		Descent		below = {at->search, child_of(at->plan, var->varno)};
+
+		if (below.plan && var->varattno > 0 && var->varattno <= list_length(below.plan->targetlist))
+			return descend((Node *) list_nth_node(TargetEntry, below.plan->targetlist, var->varattno - 1)->expr, &below);
+	}
+	return table_var(at->search, var);
+}
+
+/* The clauses of a join node. */
+static List *
+join_clauses(const Plan *plan, const Search *search)
+{
+	Descent		at = {search, plan};
+	List	   *clauses = NIL;
+
+	if (IsA(plan, HashJoin))
+		clauses = ((const HashJoin *) plan)->hashclauses;
+	else if (IsA(plan, MergeJoin))
+		clauses = ((const MergeJoin *) plan)->mergeclauses;
+	else if (!IsA(plan, NestLoop))
+		return NIL;
+	clauses = list_concat_copy(clauses, ((const Join *) plan)->joinqual);
+	return (List *) descend((Node *) clauses, &at);
+}
+
+static Plan *find_in(Plan *plan, Search *search);
 
 static Plan *
-find_in_list(List *plans, const Search *search)
+find_in_list(List *plans, Search *search)
 {
 	Plan	   *found = NULL;
 	ListCell   *cell;
@@ -77,7 +171,7 @@ find_in_list(List *plans, const Search *search)
 }
 
 static Plan *
-find_in(Plan *plan, const Search *search)
+find_in(Plan *plan, Search *search)
 {
 	Plan	   *found = NULL;
 
@@ -97,16 +191,35 @@ find_in(Plan *plan, const Search *search)
 		found = find_in_list(((CustomScan *) plan)->custom_plans, search);
 	if (found == NULL)
 		found = find_in(plan->lefttree, search);
-	return found ? found : find_in(plan->righttree, search);
+	if (found == NULL)
+		found = find_in(plan->righttree, search);
+	if (found && search->joins_wanted)
+		search->joins = list_concat(search->joins, join_clauses(plan, search));
+	return found;
+}
+
+static Plan *
+find(Search *search)
+{
+	Plan	   *found = find_in(search->stmt->planTree, search);
+
+	return found ? found : find_in_list(search->stmt->subplans, search);
 }
 
 Plan *
 PlanFindScan(const PlannedStmt *stmt, Index rti)
 {
-	Search		search = {PlanParents(stmt), rti};
-	Plan	   *found = find_in(stmt->planTree, &search);
+	Search		search = {stmt, PlanParents(stmt), rti, false, NIL};
 
-	return found ? found : find_in_list(stmt->subplans, &search);
+	return find(&search);
+}
+
+List *
+PlanJoinConditions(const PlannedStmt *stmt, Index rti)
+{
+	Search		search = {stmt, PlanParents(stmt), rti, true, NIL};
+
+	return find(&search) ? search.joins : NIL;
 }
 
 typedef struct Translation
@@ -136,8 +249,7 @@ translate(Node *node, void *context)
 		else
 		{
 			var->varno = 1;
-			if (t->from != t->to && var->varattno > 0)
-				var->varattno = get_attnum(t->to, get_attname(t->from, var->varattno, false));
+			var->varattno = column_in(t->from, t->to, var->varattno);
 		}
 		return (Node *) var;
 	}

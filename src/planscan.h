@@ -18,6 +18,9 @@ extern Index PlanScanRti(const Plan *plan);
 /* A scan of a table or of one of its partitions, or NULL. */
 extern Plan *PlanFindScan(const PlannedStmt *stmt, Index rti);
 
+/* The conditions of the joins above that scan, in the same form; Vars of other tables with another varno. */
+extern List *PlanJoinConditions(const PlannedStmt *stmt, Index rti);
+
 /*
  * The conditions that a scan applies, as an implicit AND, with varno 1 and the
  * column numbers of a table that the scanned one is a partition of.

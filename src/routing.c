@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/stratnum.h"
+#include "catalog/pg_inherits.h"
 #include "nodes/primnodes.h"
 #include "utils/lsyscache.h"
 
@@ -19,6 +20,7 @@ RoutingKeyOf(const Container *container)
 	RoutingKey *key = palloc0(sizeof(RoutingKey));
 
 	key->container = container;
+	key->children = list_length(find_inheritance_children(container->relid, NoLock));
 	for (int i = 0; i < container->levels; i++)
 	{
 		Oid			typid;

@@ -28,6 +28,7 @@ typedef struct RoutingKey
 	AttrNumber	attnums[MAX_LEVELS];	/* of its key columns */
 	Oid			families[MAX_LEVELS];	/* operator families by which they divide */
 	Oid			collations[MAX_LEVELS];
+	int			children;		/* partitions of its root */
 } RoutingKey;
 
 typedef struct Routing
@@ -41,6 +42,9 @@ typedef struct Routing
 } Routing;
 
 extern RoutingKey *RoutingKeyOf(const Container *container);
+
+/* The same from a cache, NULL for a relation that is no container; valid until the catalogs are read again. */
+extern const RoutingKey *RoutingKeyCached(Oid relid);
 
 /* The name as in SQL. */
 extern const char *RoutingName(RoutingKind kind);
