@@ -9,7 +9,7 @@
 #include "postgres.h"
 
 #include "access/stratnum.h"
-#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
@@ -17,6 +17,7 @@
 #include "utils/lsyscache.h"
 
 #include "cause.h"
+#include "compat.h"
 #include "predicate.h"
 
 typedef struct Column
@@ -25,6 +26,14 @@ typedef struct Column
 	Oid			family;
 	Oid			collation;
 } Column;
+
+static Cause
+make_cause(CauseKind kind, const char *what)
+{
+	Cause		cause = {kind, what, InvalidOid};
+
+	return cause;
+}
 
 static bool
 mentions(Node *node, void *attnum)
@@ -81,26 +90,17 @@ cause_of_expression(Node *expr)
 	Node	   *arg = cast_argument(expr, &form);
 
 	if (arg != NULL && IsA(strip_relabel(arg), Var))
-		return (Cause) {form == COERCE_IMPLICIT_CAST ? CAUSE_TYPE : CAUSE_CAST, format_type_be(exprType(expr))};
+		return (Cause) {form == COERCE_IMPLICIT_CAST ? CAUSE_TYPE : CAUSE_CAST, format_type_be(exprType(expr)), exprType(expr)};
 	while (arg != NULL)
 	{
 		expr = strip_relabel(arg);
 		arg = cast_argument(expr, &form);
 	}
 	if (IsA(expr, FuncExpr))
-		return (Cause) {CAUSE_FUNCTION, psprintf("function %s", get_func_name(((FuncExpr *) expr)->funcid))};
+		return make_cause(CAUSE_FUNCTION, psprintf("function %s", get_func_name(((FuncExpr *) expr)->funcid)));
 	if (IsA(expr, OpExpr))
-		return (Cause) {CAUSE_FUNCTION, psprintf("operator %s", get_opname(((OpExpr *) expr)->opno))};
-	return (Cause) {CAUSE_FUNCTION, "an expression"};
-}
-
-/* The strategy of an operator in the order of a type, or 0. */
-static int
-order_strategy(Oid operator)
-{
-	List	   *orders = get_op_btree_interpretation(operator);
-
-	return orders == NIL ? 0 : (int) ((OpBtreeInterpretation *) linitial(orders))->strategy;
+		return make_cause(CAUSE_FUNCTION, psprintf("operator %s", get_opname(((OpExpr *) expr)->opno)));
+	return make_cause(CAUSE_FUNCTION, "an expression");
 }
 
 static bool
@@ -122,12 +122,12 @@ cause_of_operator(Oid operator)
 	char	   *name = get_opname(operator);
 
 	if (is_pattern(name))
-		return (Cause) {CAUSE_PATTERN, strcmp(name, "~~") == 0 ? "LIKE" : strcmp(name, "~~*") == 0 ? "ILIKE" : name};
+		return make_cause(CAUSE_PATTERN, strcmp(name, "~~") == 0 ? "LIKE" : strcmp(name, "~~*") == 0 ? "ILIKE" : name);
 	if (OidIsValid(negator) && PredicateIsEquality(negator))
-		return (Cause) {CAUSE_INEQUALITY, name};
-	if (order_strategy(operator) != 0)
-		return (Cause) {CAUSE_RANGE, name};
-	return (Cause) {CAUSE_OPERATOR, name};
+		return make_cause(CAUSE_INEQUALITY, name);
+	if (get_op_index_interpretation(operator) != NIL)
+		return make_cause(CAUSE_RANGE, name);
+	return make_cause(CAUSE_OPERATOR, name);
 }
 
 /* "column = value": by which of its parts does it not prune? */
@@ -135,18 +135,18 @@ static Cause
 cause_of_equality(const Column *column, Oid operator, Oid collation, Node *value, bool array)
 {
 	if (get_op_opfamily_strategy(operator, column->family) != HTEqualStrategyNumber)
-		return (Cause) {CAUSE_TYPE, format_type_be(array ? get_element_type(exprType(value)) : exprType(value))};
+		return make_cause(CAUSE_TYPE, format_type_be(array ? get_element_type(exprType(value)) : exprType(value)));
 	if (OidIsValid(column->collation) && collation != column->collation)
-		return (Cause) {CAUSE_COLLATION, get_collation_name(collation)};
+		return make_cause(CAUSE_COLLATION, get_collation_name(collation));
 	if (PredicateOwn(value))
-		return (Cause) {CAUSE_SAME_ROW, NULL};
+		return make_cause(CAUSE_SAME_ROW, NULL);
 	if (contain_volatile_functions(value))
-		return (Cause) {CAUSE_VOLATILE, NULL};
+		return make_cause(CAUSE_VOLATILE, NULL);
 	if (PredicateForeign(value))
-		return (Cause) {CAUSE_JOIN, NULL};
+		return make_cause(CAUSE_JOIN, NULL);
 	if (has_subselect(value, NULL))
-		return (Cause) {CAUSE_SUBSELECT, NULL};
-	return (Cause) {array && !IsA(value, Const) && !IsA(value, ArrayExpr) ? CAUSE_ARRAY : CAUSE_UNPRUNED, NULL};
+		return make_cause(CAUSE_SUBSELECT, NULL);
+	return make_cause(array && !IsA(value, Const) && !IsA(value, ArrayExpr) ? CAUSE_ARRAY : CAUSE_UNPRUNED, NULL);
 }
 
 static Cause
@@ -165,7 +165,7 @@ cause_of_comparison(const Column *column, Oid operator, Oid collation, List *arg
 	if (!IsA(expr, Var))
 		return cause_of_expression(expr);
 	if (!OidIsValid(operator))
-		return (Cause) {CAUSE_FUNCTION, "an expression"};
+		return make_cause(CAUSE_FUNCTION, "an expression");
 	if (!PredicateIsEquality(operator))
 		return cause_of_operator(operator);
 	return cause_of_equality(column, operator, collation, value, array);
@@ -178,12 +178,12 @@ static Cause
 cause_of_or(const Column *column, List *arms)
 {
 	AttrNumber	attnum = column->attnum;
-	Cause		cause = {CAUSE_UNPRUNED, NULL};
+	Cause		cause = make_cause(CAUSE_UNPRUNED, NULL);
 	ListCell   *cell;
 
 	foreach(cell, arms)
 		if (!mentions(lfirst(cell), &attnum))
-			return (Cause) {CAUSE_OR, NULL};
+			return make_cause(CAUSE_OR, NULL);
 	foreach(cell, arms)
 	{
 		cause = cause_of_clause(column, lfirst(cell));
@@ -196,7 +196,7 @@ cause_of_or(const Column *column, List *arms)
 static Cause
 cause_of_and(const Column *column, List *arms)
 {
-	Cause		cause = {CAUSE_NONE, NULL};
+	Cause		cause = make_cause(CAUSE_NONE, NULL);
 	ListCell   *cell;
 
 	foreach(cell, arms)
@@ -214,7 +214,7 @@ cause_of_clause(const Column *column, Node *clause)
 	AttrNumber	attnum = column->attnum;
 
 	if (!mentions(clause, &attnum))
-		return (Cause) {CAUSE_NONE, NULL};
+		return make_cause(CAUSE_NONE, NULL);
 	if (is_orclause(clause))
 		return cause_of_or(column, ((BoolExpr *) clause)->args);
 	if (is_andclause(clause))
@@ -224,10 +224,10 @@ cause_of_clause(const Column *column, Node *clause)
 		Node	   *arg = (Node *) get_notclausearg(clause);
 
 		if (IsA(arg, DistinctExpr))
-			return (Cause) {CAUSE_NOT_DISTINCT, NULL};
+			return make_cause(CAUSE_NOT_DISTINCT, NULL);
 		if (IsA(arg, SubPlan) || IsA(arg, AlternativeSubPlan))
-			return (Cause) {CAUSE_SUBSELECT, NULL};
-		return (Cause) {CAUSE_INEQUALITY, "NOT"};
+			return make_cause(CAUSE_SUBSELECT, NULL);
+		return make_cause(CAUSE_INEQUALITY, "NOT");
 	}
 	switch (nodeTag(clause))
 	{
@@ -238,22 +238,22 @@ cause_of_clause(const Column *column, Node *clause)
 									   ((OpExpr *) clause)->args, false);
 		case T_ScalarArrayOpExpr:
 			if (!((ScalarArrayOpExpr *) clause)->useOr && PredicateIsEquality(((ScalarArrayOpExpr *) clause)->opno))
-				return (Cause) {CAUSE_OPERATOR, "= ALL"};
+				return make_cause(CAUSE_OPERATOR, "= ALL");
 			return cause_of_comparison(column, ((ScalarArrayOpExpr *) clause)->opno, ((ScalarArrayOpExpr *) clause)->inputcollid,
 									   ((ScalarArrayOpExpr *) clause)->args, true);
 		case T_DistinctExpr:
-			return (Cause) {CAUSE_INEQUALITY, "IS DISTINCT FROM"};
+			return make_cause(CAUSE_INEQUALITY, "IS DISTINCT FROM");
 		case T_BooleanTest:
-			return (Cause) {CAUSE_IS_TRUE, NULL};
+			return make_cause(CAUSE_IS_TRUE, NULL);
 		case T_NullTest:
-			return (Cause) {CAUSE_NULL_TEST, NULL};
+			return make_cause(CAUSE_NULL_TEST, NULL);
 		case T_RowCompareExpr:
-			return (Cause) {CAUSE_RANGE, "a comparison of rows"};
+			return make_cause(CAUSE_RANGE, "a comparison of rows");
 		case T_SubPlan:
 		case T_AlternativeSubPlan:
-			return (Cause) {CAUSE_SUBSELECT, NULL};
+			return make_cause(CAUSE_SUBSELECT, NULL);
 		case T_Var:
-			return (Cause) {CAUSE_UNPRUNED, NULL};
+			return make_cause(CAUSE_UNPRUNED, NULL);
 		default:
 			break;
 	}
@@ -267,14 +267,44 @@ CauseOf(const RoutingKey *key, int level, List *conditions, List *joins)
 	Cause		cause = cause_of_and(&column, conditions);
 
 	if (cause.kind == CAUSE_NONE)
+	{
 		cause = cause_of_and(&column, joins);
+		if (cause.kind == CAUSE_UNPRUNED)
+			cause.kind = CAUSE_OUTER_JOIN;
+	}
 	return cause;
 }
 
-bool
-CauseIsPostgresOnly(CauseKind kind)
+/* Whether a cast leaves a value what it is in Cosmos DB: numbers to numbers, what is a string there to strings. */
+static bool
+cast_is_nothing(Oid from, Oid to)
 {
-	return kind == CAUSE_TYPE || kind == CAUSE_CAST || kind == CAUSE_COLLATION || kind == CAUSE_NOT_DISTINCT || kind == CAUSE_IS_TRUE;
+	char		from_category;
+	char		to_category;
+	bool		preferred;
+
+	get_type_category_preferred(getBaseType(from), &from_category, &preferred);
+	get_type_category_preferred(to, &to_category, &preferred);
+	if (from_category == TYPCATEGORY_NUMERIC)
+		return to_category == TYPCATEGORY_NUMERIC;
+	return to_category == TYPCATEGORY_STRING && from_category != TYPCATEGORY_BOOLEAN && getBaseType(from) != JSONBOID;
+}
+
+bool
+CauseIsPostgresOnly(const RoutingKey *key, int level, Cause cause)
+{
+	switch (cause.kind)
+	{
+		case CAUSE_TYPE:
+		case CAUSE_COLLATION:
+		case CAUSE_NOT_DISTINCT:
+		case CAUSE_IS_TRUE:
+			return true;
+		case CAUSE_CAST:
+			return cast_is_nothing(ContainerColumnType(key->container, level), cause.type);
+		default:
+			return false;
+	}
 }
 
 /* What is wrong with the condition on the column, to go after the level's name. */
@@ -319,6 +349,8 @@ cause_text(Cause cause)
 			return "is compared with a sub-select, which is known only while the statement runs";
 		case CAUSE_JOIN:
 			return "is compared with another table's rows, which are known only while the statement runs";
+		case CAUSE_OUTER_JOIN:
+			return "has its condition in an outer join, which keeps all rows of the table";
 		case CAUSE_UNPRUNED:
 			return "has a condition that was not used to prune";
 	}
@@ -372,8 +404,10 @@ CauseHint(const RoutingKey *key, int level, Cause cause)
 		case CAUSE_SUBSELECT:
 		case CAUSE_JOIN:
 			return psprintf("Read those values first, and give them as a parameter: %s = any ($1).", column);
+		case CAUSE_OUTER_JOIN:
+			return "Write the condition in WHERE.";
 		case CAUSE_UNPRUNED:
-			return "See that enable_partition_pruning is on.";
+			return "See that enable_partition_pruning is on, and for a boolean key constraint_exclusion.";
 	}
 	return NULL;
 }

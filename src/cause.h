@@ -27,6 +27,7 @@ typedef enum CauseKind
 	CAUSE_ARRAY,				/* elements of an array that come too late for pruning */
 	CAUSE_SUBSELECT,
 	CAUSE_JOIN,
+	CAUSE_OUTER_JOIN,			/* a condition of an outer join that keeps all rows of the table */
 	CAUSE_UNPRUNED				/* would prune, but did not */
 } CauseKind;
 
@@ -34,13 +35,14 @@ typedef struct Cause
 {
 	CauseKind	kind;
 	const char *what;			/* the operator, function or type, or NULL */
+	Oid			type;			/* to which the column is cast */
 } Cause;
 
 /* Judge the conditions on the key column of a level; the first that says something counts. */
 extern Cause CauseOf(const RoutingKey *key, int level, List *conditions, List *joins);
 
-/* Whether Cosmos DB, without casts, collations and types of numbers, would take it for an equality. */
-extern bool CauseIsPostgresOnly(CauseKind kind);
+/* Whether it would be an equality in Cosmos DB, which has no collations, strings for uuids and times, and one type of numbers. */
+extern bool CauseIsPostgresOnly(const RoutingKey *key, int level, Cause cause);
 
 /* In words; the hint may be NULL. */
 extern char *CauseReason(const RoutingKey *key, int level, Cause cause);

@@ -312,22 +312,30 @@ runs_statements(Node *command)
 	}
 }
 
+static void
+chain_utility(PlannedStmt *stmt, const char *text, bool read_only, ProcessUtilityContext context,
+			  ParamListInfo params, QueryEnvironment *environment, DestReceiver *dest, QueryCompletion *completion)
+{
+	if (chained_utility)
+		chained_utility(stmt, text, read_only, context, params, environment, dest, completion);
+	else
+		standard_ProcessUtility(stmt, text, read_only, context, params, environment, dest, completion);
+}
+
 /* ProcessUtility_hook */
 static void
 run_utility(PlannedStmt *stmt, const char *text, bool read_only, ProcessUtilityContext context,
 			ParamListInfo params, QueryEnvironment *environment, DestReceiver *dest, QueryCompletion *completion)
 {
-	ProcessUtility_hook_type run = chained_utility ? chained_utility : standard_ProcessUtility;
-
 	if (!is_wanted() || runs_statements(stmt->utilityStmt))
 	{
-		run(stmt, text, read_only, context, params, environment, dest, completion);
+		chain_utility(stmt, text, read_only, context, params, environment, dest, completion);
 		return;
 	}
+	utilities++;
 	PG_TRY();
 	{
-		utilities++;
-		run(stmt, text, read_only, context, params, environment, dest, completion);
+		chain_utility(stmt, text, read_only, context, params, environment, dest, completion);
 	}
 	PG_FINALLY();
 	{

@@ -97,12 +97,12 @@ cosmos_routing(const PredicateScan *scan, const RoutingKey *key, const Routing *
 	for (int i = 0; i < key->container->levels; i++)
 	{
 		BoundExpression *level = palloc0(sizeof(BoundExpression));
-		CauseKind	cause = CauseOf(key, i, scan->conditions, scan->joins).kind;
-		bool		elsewhere = routing->bound[i] ? routing->dependent[i] : cause == CAUSE_JOIN || cause == CAUSE_SUBSELECT;
+		Cause		cause = CauseOf(key, i, scan->conditions, scan->joins);
+		bool		elsewhere = routing->bound[i] ? routing->dependent[i] : cause.kind == CAUSE_JOIN || cause.kind == CAUSE_SUBSELECT;
 
 		if (elsewhere && scan->command != CMD_INSERT)
 			return "not possible";
-		if (!routing->bound[i] && !CauseIsPostgresOnly(cause))
+		if (!routing->bound[i] && !CauseIsPostgresOnly(key, i, cause))
 			break;
 		level->expr = (Node *) makeVar(1, key->attnums[i], InvalidOid, -1, InvalidOid, 0);
 		level->values = routing->bound[i] ? routing->values[i] : 1;
@@ -159,7 +159,7 @@ explain_scan(ReturnSetInfo *result, const PredicateScan *scan, const Container *
 	bool		nulls[9] = {false};
 
 	values[0] = ObjectIdGetDatum(container->relid);
-	values[1] = CStringGetTextDatum(RoutingName(routing.kind));
+	values[1] = CStringGetTextDatum(RoutingName(hit == 0 ? ROUTING_SINGLE : routing.kind));
 	values[2] = Int32GetDatum(routing.leading);
 	values[3] = Int32GetDatum(container->levels);
 	values[4] = Int32GetDatum(hit);

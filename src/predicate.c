@@ -524,8 +524,22 @@ parse_one(const char *text)
 	}
 }
 
-List *
-PredicateScans(const char *text)
+/* The place of an error is one in the text, which is not what the client sent. */
+static void
+error_in_text(void *text)
+{
+	int			position = geterrposition();
+
+	if (position > 0)
+	{
+		errposition(0);
+		internalerrposition(position);
+		internalerrquery(text);
+	}
+}
+
+static List *
+scans_of(const char *text)
 {
 	Oid		   *types = NULL;
 	int			ntypes = 0;
@@ -546,5 +560,17 @@ PredicateScans(const char *text)
 		scans = list_concat(scans, insert_scans(query));
 		scans = list_concat(scans, read_scans(query, text));
 	}
+	return scans;
+}
+
+List *
+PredicateScans(const char *text)
+{
+	ErrorContextCallback callback = {error_context_stack, error_in_text, (void *) text};
+	List	   *scans;
+
+	error_context_stack = &callback;
+	scans = scans_of(text);
+	error_context_stack = callback.previous;
 	return scans;
 }
