@@ -27,6 +27,9 @@ RoutingKeyOf(const Container *container)
 		int32		typmod;
 
 		key->attnums[i] = get_attnum(container->relid, container->columns[i]);
+		/* A column that was renamed or altered while event triggers were off is never bound. */
+		if (key->attnums[i] == InvalidAttrNumber || ComponentTypeName(ContainerColumnType(container, i)) == NULL)
+			continue;
 		key->families[i] = LayoutOperatorFamily(container, i);
 		get_atttypetypmodcoll(container->relid, key->attnums[i], &typid, &typmod, &key->collations[i]);
 	}
@@ -48,7 +51,7 @@ expression_level(const RoutingKey *key, Node *expr)
 	while (IsA(expr, RelabelType))
 		expr = (Node *) ((RelabelType *) expr)->arg;
 	for (int i = 0; IsA(expr, Var) && i < key->container->levels; i++)
-		if (((Var *) expr)->varattno == key->attnums[i])
+		if (((Var *) expr)->varattno == key->attnums[i] && OidIsValid(key->families[i]))
 			return i;
 	return -1;
 }

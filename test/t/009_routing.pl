@@ -1,6 +1,7 @@
 # The check of statements and the counting of them: preloaded together with pg_stat_statements, and without a preload.
 use strict;
 use warnings;
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -51,6 +52,31 @@ $node->safe_psql('postgres', q{SELECT partitionkey.create_container('late', '{/k
 is($session->query(q{SELECT count(*) FROM late}), '', 'it is checked once it is a container');
 $node->safe_psql('postgres', q{CALL partitionkey.drop_container('late')});
 $session->quit;
+
+#
+# In the middle of a split
+#
+
+# An old snapshot holds it up after the rows were copied, until it ends.
+my $old = $node->background_psql('postgres');
+$old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
+$old->query_safe('SELECT 1');
+my $asked = q{SELECT routing, partitions_hit, partitions_total FROM partitionkey.explain_query('SELECT * FROM one WHERE k = $1')
+	UNION ALL SELECT routing, partitions_hit, partitions_total FROM partitionkey.explain_query('SELECT * FROM one')};
+my $split = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', q{CALL partitionkey.split_partition('one_p0')} ]);
+$node->poll_query_until('postgres', q{SELECT phase IN ('waiting', 'starting') FROM partitionkey.operations WHERE container = 'one'::regclass})
+  or die 'the split does not wait';
+is($node->safe_psql('postgres', $asked), "single|1|4\nfan-out|4|4", 'the tables that are filled are no part of the tree');
+is($node->safe_psql('postgres', qq{BEGIN; SET LOCAL lock_timeout = '10s';
+	SELECT count(*) FROM partitionkey.explain_query('UPDATE one SET id = id'); SELECT count(*) FROM pg_locks
+	WHERE pid = pg_backend_pid() AND locktype = 'relation' AND mode NOT IN ('AccessShareLock', 'RowExclusiveLock')}), "1\n0", 'nothing is locked that anybody waits for');
+($ret, $stdout, $stderr) = $node->psql('postgres', "SET partitionkey.cross_partition_query = error;\nSELECT count(*) FROM one");
+like($stderr, qr/It reads 4 of 4 partitions/, 'statements are checked meanwhile');
+is($node->safe_psql('postgres', "SET partitionkey.cross_partition_query = error;\nUPDATE one SET id = 1 WHERE k = 'k1'; SELECT id FROM one WHERE k = 'k1'"),
+	'1', 'and run, with what the split does for them');
+$old->quit;
+$split->finish or die 'the split failed';
+is($node->safe_psql('postgres', $asked), "single|1|5\nfan-out|5|5", 'after the split there is one leaf more');
 
 #
 # Preloaded
