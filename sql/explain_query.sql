@@ -125,6 +125,29 @@ SELECT touches(
 	$$SELECT * FROM three WHERE a = $1 AND b = $2 AND c::text = $3$$,
 	$$SELECT * FROM three WHERE a = $1 AND b = $2 AND c > $3$$);
 
+-- Each reason on each level of a container of one, two and three: what it is on the first level of one, with the
+-- levels before it bound.
+CREATE TABLE deep1 (a text COLLATE "C", id int, PRIMARY KEY (a, id));
+CREATE TABLE deep2 (a text COLLATE "C", b text COLLATE "C", id int, PRIMARY KEY (a, b, id));
+CREATE TABLE deep3 (a text COLLATE "C", b text COLLATE "C", c text COLLATE "C", id int, PRIMARY KEY (a, b, c, id));
+SELECT create_container('deep1', '{/a}', '{2}'), create_container('deep2', '{/a,/b}', '{2,2}'), create_container('deep3', '{/a,/b,/c}', '{2,2,2}');
+CREATE VIEW reasons AS
+	SELECT x.levels, level, condition, e.routing, e.levels_bound, e.reason
+	FROM generate_series(1, 3) x (levels)
+	JOIN generate_series(1, 3) level ON level <= x.levels
+	CROSS JOIN unnest(ARRAY['true', $$(@ = 'x' OR id = 1)$$, $$@ LIKE 'x%'$$, $$@ ~ 'x'$$, $$@ > 'x'$$, $$@ BETWEEN 'x' AND 'y'$$, $$@ <> 'x'$$,
+		$$@ NOT IN ('x', 'y')$$, $$@ IS DISTINCT FROM 'x'$$, $$lower(@) = 'x'$$, $$@ || 'y' = 'x'$$, $$@::int = 1$$, $$@::bytea = 'x'$$,
+		$$@ = 'x' COLLATE "POSIX"$$, $$@ IS NOT DISTINCT FROM 'x'$$, $$@ = random()::text$$, $$@ = id::text$$,
+		$$@ = ANY (ARRAY(SELECT k FROM plain))$$, $$@ NOT IN (SELECT k FROM plain)$$,
+		$$@ = ANY (string_to_array(current_setting('application_name'), ','))$$]) condition
+	CROSS JOIN LATERAL explain_query(format('SELECT * FROM deep%s WHERE %s %s', x.levels,
+		array_to_string((ARRAY[$$a = '1' AND$$, $$b = '2' AND$$])[1:level - 1], ' '), replace(condition, '@', chr(96 + level)))) e;
+SELECT count(*), count(DISTINCT condition) FROM reasons;
+SELECT r.levels, r.level, r.condition, r.routing, r.levels_bound, r.reason, first.reason FROM reasons r JOIN reasons first USING (condition)
+WHERE first.levels = 1 AND (r.routing, r.levels_bound, r.reason) IS DISTINCT FROM
+	(CASE r.level WHEN 1 THEN 'fan-out' ELSE 'prefix' END, r.level - 1,
+	 replace(first.reason, 'level 1 (/a)', format('level %s (/%s)', r.level, chr(96 + r.level))));
+
 -- other statements
 SELECT touches(
 	$$INSERT INTO one VALUES ('a', 1)$$,
@@ -140,6 +163,9 @@ SELECT touches(
 	$$WITH gone AS (DELETE FROM one WHERE k = 'a' RETURNING k) SELECT count(*) FROM gone$$,
 	$$WITH new AS (INSERT INTO one VALUES ('a', 1) RETURNING k) SELECT count(*) FROM new$$,
 	$$SELECT * FROM one WHERE k = 'a' UNION ALL SELECT * FROM one WHERE k LIKE 'b%'$$,
+	$$SELECT k FROM one UNION ALL SELECT a FROM two$$,
+	$$SELECT * FROM (SELECT k FROM one UNION ALL SELECT a FROM two) u WHERE k = 'a'$$,
+	$$SELECT k FROM one UNION SELECT a FROM two WHERE a = 'x'$$,
 	$$SELECT * FROM one x, one y WHERE x.k = 'a' AND y.k = x.k$$,
 	$$SELECT * FROM plain$$,
 	$$TABLE one$$,

@@ -358,6 +358,16 @@ is_min_max(PlannerInfo *root)
 	return parent != NULL && parent->processed_tlist != NIL && parent->simple_rel_array == NULL;
 }
 
+/* Whether a relation of the planner is a table of the statement, not a partition of one; it may be an arm of a UNION ALL. */
+static bool
+is_table(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	if (rte->rtekind != RTE_RELATION)
+		return false;
+	return rel->reloptkind == RELOPT_BASEREL ||
+		planner_rt_fetch(root->append_rel_array[rti]->parent_relid, root)->rtekind != RTE_RELATION;
+}
+
 /* set_rel_pathlist_hook */
 static void
 look_at_table(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
@@ -368,7 +378,7 @@ look_at_table(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 		planning->chained(root, rel, rti, rte);
 	while (top->parent_root)
 		top = top->parent_root;
-	if (top->parse == planning->query && rel->reloptkind == RELOPT_BASEREL && rte->rtekind == RTE_RELATION && !is_min_max(root))
+	if (top->parse == planning->query && is_table(root, rel, rti, rte) && !is_min_max(root))
 		note_scan(root, rel, rti, rte);
 }
 
