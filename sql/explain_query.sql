@@ -118,6 +118,7 @@ SELECT touches(
 	$$SELECT * FROM three WHERE c = $1$$,
 	$$SELECT * FROM three WHERE id = 1$$,
 	$$SELECT * FROM three WHERE a = $1 AND b = 1::smallint AND c = 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'$$,
+	$$SELECT * FROM three WHERE (a = $1 AND b IN (1, 2) AND c = $2) OR (c = $3 AND a = $4 AND b = 3)$$,
 	$$SELECT * FROM three WHERE a = $1 AND b = 1.0$$,
 	$$SELECT * FROM three WHERE a = $1 AND b = $2::float8$$,
 	$$SELECT * FROM three WHERE a = $1 AND b = 99999999999999999999$$,

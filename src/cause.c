@@ -375,10 +375,12 @@ CauseHint(const RoutingKey *key, int level, Cause cause)
 		case CAUSE_NONE:
 			return psprintf("Add the condition %s = ...", column);
 		case CAUSE_OR:
-			return psprintf("Write two statements, or a UNION ALL of two, or add a condition %s = ... to the other side of the OR.", column);
+			return psprintf("Write two statements, or a UNION ALL of two, or add a condition %s = ... to the other side of the OR.",
+							column);
 		case CAUSE_PATTERN:
 		case CAUSE_RANGE:
-			return psprintf("Name the values: %s = ..., %s IN (...). Keep what is searched for by pattern or range in another column.", column, column);
+			return psprintf("Name the values: %s = ..., %s IN (...). Keep what is searched for by pattern or range in another column.",
+							column, column);
 		case CAUSE_INEQUALITY:
 			return psprintf("Name the values that are wanted: %s IN (...).", column);
 		case CAUSE_FUNCTION:
@@ -400,7 +402,8 @@ CauseHint(const RoutingKey *key, int level, Cause cause)
 		case CAUSE_VOLATILE:
 			return psprintf("Compute the value first, and give it as a parameter: %s = $1.", column);
 		case CAUSE_ARRAY:
-			return psprintf("Write %s IN ($1, $2, ...), or SET plan_cache_mode = force_custom_plan and give the array as a parameter.", column);
+			return psprintf("Write %s IN ($1, $2, ...), or SET plan_cache_mode = force_custom_plan and give the array as a parameter.",
+							column);
 		case CAUSE_SUBSELECT:
 		case CAUSE_JOIN:
 			return psprintf("Read those values first, and give them as a parameter: %s = any ($1).", column);

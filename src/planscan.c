@@ -60,6 +60,12 @@ column_in(Oid from, Oid to, AttrNumber attnum)
 	return from == to || attnum <= 0 ? attnum : get_attnum(to, get_attname(from, attnum, false));
 }
 
+static Node *
+column_expr(List *targets, AttrNumber attnum)
+{
+	return (Node *) list_nth_node(TargetEntry, targets, attnum - 1)->expr;
+}
+
 typedef struct Search
 {
 	const PlannedStmt *stmt;
@@ -125,13 +131,13 @@ descend(Node *node, void *context)
 	if (!IsA(node, Var))
 		return expression_tree_mutator(node, descend, context);
 	if (var->varno == INDEX_VAR && IsA(at->plan, IndexOnlyScan))
-		return descend((Node *) list_nth_node(TargetEntry, ((const IndexOnlyScan *) at->plan)->indextlist, var->varattno - 1)->expr, context);
+		return descend(column_expr(((const IndexOnlyScan *) at->plan)->indextlist, var->varattno), context);
 	if (var->varno == OUTER_VAR || var->varno == INNER_VAR || IsA(at->plan, SubqueryScan))
 	{
 		Descent		below = {at->search, child_of(at->plan, var->varno)};
 
 		if (below.plan && var->varattno > 0 && var->varattno <= list_length(below.plan->targetlist))
-			return descend((Node *) list_nth_node(TargetEntry, below.plan->targetlist, var->varattno - 1)->expr, &below);
+			return descend(column_expr(below.plan->targetlist, var->varattno), &below);
 	}
 	return table_var(at->search, var);
 }
@@ -242,7 +248,7 @@ translate(Node *node, void *context)
 		Var		   *var = (Var *) node;
 
 		if (var->varno == INDEX_VAR)
-			return translate((Node *) list_nth_node(TargetEntry, t->index_columns, var->varattno - 1)->expr, context);
+			return translate(column_expr(t->index_columns, var->varattno), context);
 		var = copyObject(var);
 		if ((Index) var->varno != t->rti)
 			var->varno = 2;

@@ -184,7 +184,8 @@ find_bound(List *list, const BoundExpression *like)
 	{
 		BoundExpression *bound = lfirst(cell);
 
-		if (bound->operator == like->operator && bound->collation == like->collation && equal(bound->expr, like->expr))
+		if (bound->collation == like->collation && equal(bound->expr, like->expr) &&
+			(bound->operator == like->operator || equality_ops_are_compatible(bound->operator, like->operator)))
 			return bound;
 	}
 	return NULL;

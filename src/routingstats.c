@@ -136,7 +136,7 @@ add_entry(const StatsKey *key)
 	if (entry == NULL && pg_atomic_test_set_flag(&shared->full))
 		ereport(LOG,
 				(errmsg("partitionkey.routing_stats has no room for another container"),
-				 errhint("Raise partitionkey.routing_stats_containers, or forget those that were dropped by partitionkey.routing_stats_reset().")));
+				 errhint("Raise partitionkey.routing_stats_containers, or forget dropped ones by partitionkey.routing_stats_reset().")));
 	return entry != NULL;
 }
 
