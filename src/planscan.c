@@ -106,7 +106,7 @@ table_var(const Search *search, const Var *var)
 	Var		   *copy = copyObject((Var *) var);
 	Index		rti = var->varno;
 
-	while (rti != search->rti && rti < (Index) list_length(search->stmt->rtable) && search->parents[rti] != 0)
+	while (rti != search->rti && rti <= (Index) list_length(search->stmt->rtable) && search->parents[rti] != 0)
 		rti = search->parents[rti];
 	copy->varno = 2;
 	if (rti == search->rti)

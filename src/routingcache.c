@@ -8,7 +8,7 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_class.h"
+#include "commands/extension.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
@@ -75,7 +75,8 @@ load(Entry *entry)
 	entry->key = NULL;
 	entry->changed = false;
 	old = MemoryContextSwitchTo(entry->context);
-	container = ContainerLookup(entry->relid, true);
+	/* If preloaded, the library is in databases without the extension too, where a registry is not to be trusted. */
+	container = OidIsValid(get_extension_oid("partitionkey", true)) ? ContainerLookup(entry->relid, true) : NULL;
 	if (container)
 		entry->key = RoutingKeyOf(container);
 	MemoryContextSwitchTo(old);

@@ -174,6 +174,12 @@ $node->safe_psql('postgres', 'CREATE DATABASE other');
 $node->safe_psql('other', 'CREATE EXTENSION partitionkey');
 is($node->safe_psql('other', 'SELECT count(*) FROM partitionkey.routing_stats'), '0', 'by database');
 
+# a database without the extension, with a table of the registry's name
+$node->safe_psql('postgres', 'CREATE DATABASE without');
+is($node->safe_psql('without', q{CREATE SCHEMA partitionkey; CREATE TABLE partitionkey.registry (container oid PRIMARY KEY, paths int);
+	CREATE TABLE parted (k text) PARTITION BY HASH (k); CREATE TABLE part PARTITION OF parted FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+	INSERT INTO partitionkey.registry VALUES ('parted'::regclass, 1); SELECT count(*) FROM parted}), '0', 'no extension, no containers');
+
 # privileges
 is($node->safe_psql('postgres', 'SELECT statements FROM partitionkey.routing_stats', extra_params => [ '-U', 'reader' ]), '1', 'everybody may look');
 ($ret, $stdout, $stderr) = $node->psql('postgres', 'SELECT partitionkey.routing_stats_reset()', extra_params => [ '-U', 'reader' ]);
