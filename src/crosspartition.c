@@ -156,12 +156,13 @@ judge(const RoutingKey *key, const Read *read, const PlannedStmt *stmt)
 {
 	Routing		routing = RoutingOf(key, PredicateBound(PlanScanConditions(stmt, read->scan, read->relid)), true);
 
-	if (was_pruned(key, read))
+	if (was_pruned(key, read) && routing.kind == ROUTING_FAN_OUT)
 	{
-		if (routing.kind == ROUTING_FAN_OUT)
-			routing.kind = ROUTING_PREFIX;
+		routing.kind = ROUTING_PREFIX;
+		routing.bound[0] = true;
+		routing.leading = 1;
 	}
-	else if (routing.bound[0] && routing.values[0] > 0 && bms_num_members(read->children) > routing.values[0])
+	else if (routing.values[0] > 0 && bms_num_members(read->children) > routing.values[0])
 	{
 		routing.kind = ROUTING_FAN_OUT;
 		routing.leading = 0;

@@ -61,25 +61,31 @@ start(void)
 	CacheRegisterRelcacheCallback(invalidate, (Datum) 0);
 }
 
+/* If preloaded, the library is in databases without the extension too, where a registry is not to be trusted. */
+static bool
+is_container(Oid relid)
+{
+	return OidIsValid(get_extension_oid("partitionkey", true)) && ContainerLookup(relid, true) != NULL;
+}
+
 /* Read a container's facts into a context of their own. */
 static void
 load(Entry *entry)
 {
 	MemoryContext old;
-	Container  *container;
 
 	if (entry->context)
-		MemoryContextReset(entry->context);
-	else
-		entry->context = AllocSetContextCreate(CacheMemoryContext, "partitionkey container", ALLOCSET_SMALL_SIZES);
+		MemoryContextDelete(entry->context);
+	entry->context = NULL;
 	entry->key = NULL;
 	entry->changed = false;
-	old = MemoryContextSwitchTo(entry->context);
-	/* If preloaded, the library is in databases without the extension too, where a registry is not to be trusted. */
-	container = OidIsValid(get_extension_oid("partitionkey", true)) ? ContainerLookup(entry->relid, true) : NULL;
-	if (container)
-		entry->key = RoutingKeyOf(container);
-	MemoryContextSwitchTo(old);
+	if (is_container(entry->relid))
+	{
+		entry->context = AllocSetContextCreate(CacheMemoryContext, "partitionkey container", ALLOCSET_SMALL_SIZES);
+		old = MemoryContextSwitchTo(entry->context);
+		entry->key = RoutingKeyOf(ContainerLookup(entry->relid, false));
+		MemoryContextSwitchTo(old);
+	}
 	entry->valid = !entry->changed;
 }
 
