@@ -81,6 +81,7 @@ SET enable_mergejoin = off;
 SET enable_seqscan = off;
 SET enable_material = off;
 SELECT count(*) FROM plain JOIN one USING (k) WHERE n = 1;
+SELECT count(*) FROM one CROSS JOIN LATERAL (SELECT FROM plain WHERE plain.k = one.k OFFSET 0) x;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_seqscan;

@@ -76,6 +76,7 @@ SET enable_nestloop = off;
 SELECT touches(
 	$$SELECT * FROM one JOIN plain USING (k)$$,
 	$$SELECT * FROM one WHERE k IN (SELECT k FROM plain WHERE n = 1)$$,
+	$$SELECT * FROM two JOIN plain ON two.b = plain.k WHERE two.a = 'x'$$,
 	$$SELECT * FROM one LEFT JOIN plain ON one.k = 'a' AND plain.k = one.k$$);
 RESET enable_nestloop;
 SET enable_hashjoin = off;

@@ -93,6 +93,8 @@ cosmos_routing(const PredicateScan *scan, const RoutingKey *key, const Routing *
 	List	   *bound = NIL;
 	Routing		there;
 
+	if (scan->command == CMD_INSERT)
+		return RoutingName(routing->kind);
 	/* Its items have no casts, no collations and one type of numbers. */
 	for (int i = 0; i < key->container->levels; i++)
 	{
@@ -100,9 +102,10 @@ cosmos_routing(const PredicateScan *scan, const RoutingKey *key, const Routing *
 		Cause		cause = CauseOf(key, i, scan->conditions, scan->joins);
 		bool		elsewhere = routing->bound[i] ? routing->dependent[i] : cause.kind == CAUSE_JOIN || cause.kind == CAUSE_SUBSELECT;
 
-		if (elsewhere && scan->command != CMD_INSERT)
+		/* It has no joins of containers, and no sub-selects on others. */
+		if (i == 0 && elsewhere)
 			return "not possible";
-		if (!routing->bound[i] && !CauseIsPostgresOnly(key, i, cause))
+		if (elsewhere || (!routing->bound[i] && !CauseIsPostgresOnly(key, i, cause)))
 			break;
 		level->expr = (Node *) makeVar(1, key->attnums[i], InvalidOid, -1, InvalidOid, 0);
 		level->values = routing->bound[i] ? routing->values[i] : 1;

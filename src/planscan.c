@@ -8,11 +8,14 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
+#include "utils/typcache.h"
 
 #include "planscan.h"
 
@@ -142,6 +145,29 @@ descend(Node *node, void *context)
 	return table_var(at->search, var);
 }
 
+/* An equality of a column with another table's, for a column that a nested loop hands to its inner side to look up. */
+static List *
+nested_loop_clauses(const NestLoop *loop, const Descent *at)
+{
+	List	   *clauses = NIL;
+	ListCell   *cell;
+
+	foreach(cell, loop->nestParams)
+	{
+		Node	   *column = descend((Node *) lfirst_node(NestLoopParam, cell)->paramval, (void *) at);
+		Var		   *other;
+		Oid			operator = lookup_type_cache(exprType(column), TYPECACHE_EQ_OPR)->eq_opr;
+
+		if (!IsA(column, Var) || !OidIsValid(operator))
+			continue;
+		other = copyObject((Var *) column);
+		other->varno = 2;
+		clauses = lappend(clauses, make_opclause(operator, BOOLOID, false, (Expr *) column, (Expr *) other,
+												 InvalidOid, exprCollation(column)));
+	}
+	return clauses;
+}
+
 /* The clauses of a join node. */
 static List *
 join_clauses(const Plan *plan, const Search *search)
@@ -156,7 +182,8 @@ join_clauses(const Plan *plan, const Search *search)
 	else if (!IsA(plan, NestLoop))
 		return NIL;
 	clauses = list_concat_copy(clauses, ((const Join *) plan)->joinqual);
-	return (List *) descend((Node *) clauses, &at);
+	clauses = (List *) descend((Node *) clauses, &at);
+	return IsA(plan, NestLoop) ? list_concat(clauses, nested_loop_clauses((const NestLoop *) plan, &at)) : clauses;
 }
 
 static Plan *find_in(Plan *plan, Search *search);
