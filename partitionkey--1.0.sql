@@ -1184,3 +1184,41 @@ CREATE FUNCTION simulate_cosmos(relation regclass, paths text[], physical_partit
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE COST 10000 ROWS 4;
 COMMENT ON FUNCTION simulate_cosmos(regclass, text[], int) IS
 	'where the rows of a table would lie in Cosmos DB with these partition key paths: its even ranges of effective partition keys';
+
+----------------------------------------------------------------------------
+-- What a query touches
+----------------------------------------------------------------------------
+
+CREATE FUNCTION explain_query(query text)
+	RETURNS TABLE (container regclass, routing text, levels_bound int, levels int, partitions_hit int, partitions_total int,
+				   cosmos text, reason text, hint text)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT ROWS 1 COST 1000;
+COMMENT ON FUNCTION explain_query(text) IS
+	'what a statement touches: a row for each read of a container, with how its conditions choose partitions, and why not; the statement is planned, not run';
+
+CREATE FUNCTION routing_counts(OUT container regclass, OUT statements bigint, OUT single bigint, OUT keys bigint, OUT prefix bigint,
+	OUT fan_out bigint, OUT levels bigint[], OUT advice text, OUT since timestamptz)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL SAFE;
+COMMENT ON FUNCTION routing_counts() IS 'what the view routing_stats shows';
+
+CREATE FUNCTION routing_stats_reset(container regclass DEFAULT NULL) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL SAFE;
+COMMENT ON FUNCTION routing_stats_reset(regclass) IS
+	'begins to count anew in routing_stats: for one container, or all of the database';
+REVOKE EXECUTE ON FUNCTION routing_stats_reset(regclass) FROM PUBLIC;
+
+CREATE VIEW routing_stats AS
+	SELECT container, statements, single, keys, prefix, fan_out, levels, advice, since FROM routing_counts();
+COMMENT ON VIEW routing_stats IS
+	'how many statements of each routing the containers of this database have met; needs shared_preload_libraries';
+COMMENT ON COLUMN routing_stats.container IS 'the container';
+COMMENT ON COLUMN routing_stats.statements IS 'statements that read it or inserted into it';
+COMMENT ON COLUMN routing_stats.single IS 'those for one full key';
+COMMENT ON COLUMN routing_stats.keys IS 'those for several full keys';
+COMMENT ON COLUMN routing_stats.prefix IS 'those for the first level, but not all';
+COMMENT ON COLUMN routing_stats.fan_out IS 'those without the first level';
+COMMENT ON COLUMN routing_stats.levels IS 'for each partition key path, the statements that gave a value for it';
+COMMENT ON COLUMN routing_stats.advice IS 'what the figures suggest';
+COMMENT ON COLUMN routing_stats.since IS 'when counting began';
+GRANT SELECT ON routing_stats TO PUBLIC;

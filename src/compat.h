@@ -43,6 +43,7 @@
 
 #if PG_VERSION_NUM < 180000
 #define PrimaryKeyIndex(rel) RelationGetPrimaryKeyIndex(rel)
+#define get_op_index_interpretation(opno) get_op_btree_interpretation(opno)
 #else
 #define PrimaryKeyIndex(rel) RelationGetPrimaryKeyIndex(rel, false)
 #endif

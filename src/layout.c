@@ -9,7 +9,9 @@
 #include "postgres.h"
 
 #include "access/twophase.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
@@ -17,6 +19,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 #include "compat.h"
 #include "layout.h"
@@ -120,13 +123,13 @@ LayoutOperatorClass(const Container *container, int level)
 	return quote_qualified_identifier("partitionkey", operator_class_name(container, level));
 }
 
+/* Found whatever the user may see, since it is asked for in statements of all. */
 Oid
 LayoutOperatorFamily(const Container *container, int level)
 {
-	List	   *name = list_make2(makeString("partitionkey"),
-								  makeString(operator_class_name(container, level)));
-
-	return get_opclass_family(get_opclass_oid(HASH_AM_OID, name, false));
+	return get_opclass_family(GetSysCacheOid3(CLAAMNAMENSP, Anum_pg_opclass_oid, ObjectIdGetDatum(HASH_AM_OID),
+											  CStringGetDatum(operator_class_name(container, level)),
+											  ObjectIdGetDatum(get_namespace_oid("partitionkey", false))));
 }
 
 typedef struct Making

@@ -11,9 +11,12 @@
 #include <limits.h>
 
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/guc.h"
 
 #include "compat.h"
+#include "crosspartition.h"
+#include "routingstats.h"
 #include "settings.h"
 
 PG_MODULE_MAGIC;
@@ -24,6 +27,17 @@ int			SettingBatchRows = 2000;
 double		SettingCopyEffort = 0.5;
 int			SettingPhysicalLimit = 50 * 1024;
 int			SettingLogicalLimit = 20 * 1024;
+int			SettingCrossPartitionQuery = CROSS_PARTITION_ALLOW;
+bool		SettingTrackRouting = true;
+int			SettingStatsContainers = 1000;
+
+static const struct config_enum_entry cross_partition_choices[] = {
+	{"allow", CROSS_PARTITION_ALLOW, false},
+	{"notice", CROSS_PARTITION_NOTICE, false},
+	{"warning", CROSS_PARTITION_WARNING, false},
+	{"error", CROSS_PARTITION_ERROR, false},
+	{NULL, 0, false}
+};
 
 extern PGDLLEXPORT void _PG_init(void);
 
@@ -54,5 +68,20 @@ _PG_init(void)
 							"The size of a logical partition that is reported.",
 							NULL,
 							&SettingLogicalLimit, 20 * 1024, 1, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomEnumVariable("partitionkey.cross_partition_query",
+							 "What to do with a statement that reads several partitions of a container without a value for the first path.",
+							 "Allow it, report it as a notice or warning, or refuse it.",
+							 &SettingCrossPartitionQuery, CROSS_PARTITION_ALLOW, cross_partition_choices, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("partitionkey.track_routing",
+							 "Whether statements are counted in partitionkey.routing_stats.",
+							 "Without effect unless the library is in shared_preload_libraries.",
+							 &SettingTrackRouting, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	if (process_shared_preload_libraries_in_progress)
+		DefineCustomIntVariable("partitionkey.routing_stats_containers",
+								"For how many containers there is room in partitionkey.routing_stats.",
+								"As many as fit are counted.",
+								&SettingStatsContainers, 1000, 1, 1000000, PGC_POSTMASTER, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("partitionkey");
+	CrossPartitionStart();
+	RoutingStatsStart();
 }

@@ -184,7 +184,8 @@ find_bound(List *list, const BoundExpression *like)
 	{
 		BoundExpression *bound = lfirst(cell);
 
-		if (bound->operator == like->operator && bound->collation == like->collation && equal(bound->expr, like->expr))
+		if (bound->collation == like->collation && equal(bound->expr, like->expr) &&
+			(bound->operator == like->operator || equality_ops_are_compatible(bound->operator, like->operator)))
 			return bound;
 	}
 	return NULL;
@@ -358,6 +359,16 @@ is_min_max(PlannerInfo *root)
 	return parent != NULL && parent->processed_tlist != NIL && parent->simple_rel_array == NULL;
 }
 
+/* Whether a relation of the planner is a table of the statement, not a partition of one; it may be an arm of a UNION ALL. */
+static bool
+is_table(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	if (rte->rtekind != RTE_RELATION)
+		return false;
+	return rel->reloptkind == RELOPT_BASEREL ||
+		planner_rt_fetch(root->append_rel_array[rti]->parent_relid, root)->rtekind != RTE_RELATION;
+}
+
 /* set_rel_pathlist_hook */
 static void
 look_at_table(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
@@ -368,7 +379,7 @@ look_at_table(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 		planning->chained(root, rel, rti, rte);
 	while (top->parent_root)
 		top = top->parent_root;
-	if (top->parse == planning->query && rel->reloptkind == RELOPT_BASEREL && rte->rtekind == RTE_RELATION && !is_min_max(root))
+	if (top->parse == planning->query && is_table(root, rel, rti, rte) && !is_min_max(root))
 		note_scan(root, rel, rti, rte);
 }
 
@@ -524,8 +535,22 @@ parse_one(const char *text)
 	}
 }
 
-List *
-PredicateScans(const char *text)
+/* The place of an error is one in the text, which is not what the client sent. */
+static void
+error_in_text(void *text)
+{
+	int			position = geterrposition();
+
+	if (position > 0)
+	{
+		errposition(0);
+		internalerrposition(position);
+		internalerrquery(text);
+	}
+}
+
+static List *
+scans_of(const char *text)
 {
 	Oid		   *types = NULL;
 	int			ntypes = 0;
@@ -546,5 +571,17 @@ PredicateScans(const char *text)
 		scans = list_concat(scans, insert_scans(query));
 		scans = list_concat(scans, read_scans(query, text));
 	}
+	return scans;
+}
+
+List *
+PredicateScans(const char *text)
+{
+	ErrorContextCallback callback = {error_context_stack, error_in_text, (void *) text};
+	List	   *scans;
+
+	error_context_stack = &callback;
+	scans = scans_of(text);
+	error_context_stack = callback.previous;
 	return scans;
 }

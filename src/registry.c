@@ -24,6 +24,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -202,6 +203,8 @@ RegistryInsert(const Container *container)
 	values[Anum_registry_hash - 1] = CStringGetTextDatum(PositionHashName(container->hash));
 	nulls[Anum_registry_definition - 1] = true;
 	CatalogTupleInsert(registry, heap_form_tuple(RelationGetDescr(registry), values, nulls));
+	/* Sessions may have noted that it is none. */
+	CacheInvalidateRelcacheByRelid(container->relid);
 	table_close(registry, RowExclusiveLock);
 }
 

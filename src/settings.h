@@ -13,5 +13,16 @@ extern int	SettingBatchRows;	/* rows copied in one transaction */
 extern double SettingCopyEffort;	/* share of the time that it copies while applications write */
 extern int	SettingPhysicalLimit;	/* size above which maintain divides a leaf, in megabytes */
 extern int	SettingLogicalLimit;	/* size of a logical partition that is reported, in megabytes */
+extern int	SettingCrossPartitionQuery; /* what a statement meets that reads partitions without the first level's value */
+extern bool SettingTrackRouting;	/* whether statements are counted in routing_stats */
+extern int	SettingStatsContainers; /* for how many containers there is room in it */
+
+typedef enum CrossPartitionQuery
+{
+	CROSS_PARTITION_ALLOW,
+	CROSS_PARTITION_NOTICE,
+	CROSS_PARTITION_WARNING,
+	CROSS_PARTITION_ERROR
+} CrossPartitionQuery;
 
 #endif							/* PARTITIONKEY_SETTINGS_H */

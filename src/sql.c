@@ -25,7 +25,10 @@ static const char *const settings[][2] = {
 	/* what is made anew stays where it was */
 	{"default_tablespace", ""},
 	/* queries on the catalogs are estimated high and run short */
-	{"jit", "off"}
+	{"jit", "off"},
+	/* nor are they the user's statements */
+	{"partitionkey.cross_partition_query", "allow"},
+	{"partitionkey.track_routing", "off"}
 };
 
 int

@@ -54,6 +54,8 @@ INSERT INTO bench.comparison (name, compared, figure, variant, against, minus, w
     ('suffix', 'time: sha256 / md5, 12 bytes, net', 'suffix', 'sha256', 'md5', 'nothing', NULL, NULL),
     ('synthetic', 'time: synthetic_key / format, two texts, net', 'synthetic', 'synthetic_key', 'builtin', 'nothing', 'at most', 1.0),
     ('synthetic', 'time: synthetic_key / format, two texts, with the query', 'synthetic', 'synthetic_key', 'builtin', NULL, 'at most', 1.0),
+    ('routing', 'throughput of point reads: cross_partition_query error / allow', 'routing', 'error', 'allow', NULL, 'at least', 0.97),
+    ('routing', 'throughput of point reads: allow / library not loaded', 'point loaded', 'loaded', 'not loaded', NULL, 'at least', 0.99),
     ('simulate', 'time: simulate_cosmos / count(DISTINCT key), text', 'simulate text', 'simulate', 'distinct', NULL, 'at most', 1.5),
     ('simulate', 'time: simulate_cosmos / count(DISTINCT key), bigint', 'simulate bigint', 'simulate', 'distinct', NULL, 'at most', 1.5),
     ('simulate', 'time: simulate_cosmos / count(DISTINCT key), property of jsonb', 'simulate jsonb', 'simulate', 'distinct', NULL, 'at most', 1.5),
@@ -74,7 +76,7 @@ CREATE VIEW bench.ratio AS
 CREATE FUNCTION bench.quantity(figure text, variant text, value float8) RETURNS text
 LANGUAGE sql AS $$
     SELECT CASE
-        WHEN figure ~ '^(point|prefix)' OR variant ~ '^tps' THEN round(value) || ' tps'
+        WHEN figure ~ '^(point|prefix|routing)' OR variant ~ '^tps' THEN round(value) || ' tps'
         WHEN value < 1e-6 THEN round(value::numeric * 1e9, 1) || ' ns'
         WHEN value < 0.01 THEN round(value::numeric * 1e6, 1) || ' us'
         WHEN value < 1 THEN round(value::numeric * 1e3, 1) || ' ms'

@@ -1,0 +1,279 @@
+-- explain_query: each routing and each reason, on one, two and three levels.
+CREATE SCHEMA eq;
+SET search_path = eq, partitionkey;
+SET client_min_messages = warning;
+
+CREATE TABLE one (k text COLLATE "C", id int, v int, PRIMARY KEY (k, id));
+SELECT create_container('one', '{/k}');
+CREATE TABLE two (a text COLLATE "C", b text COLLATE "C", id int, PRIMARY KEY (a, b, id));
+SELECT create_container('two', '{/a,/b}');
+CREATE TABLE three (a text COLLATE "C", b bigint, c uuid, id int, PRIMARY KEY (a, b, c, id));
+SELECT create_container('three', '{/a,/b,/c}');
+CREATE TABLE plain (k text COLLATE "C", n int, PRIMARY KEY (k));
+
+-- What a list of statements touches, a line each.
+CREATE FUNCTION touches(VARIADIC queries text[]) RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT format('%s', q) || coalesce(E'\n    ' || e.container || ': ' || e.routing || ' ' || e.levels_bound || '/' || e.levels
+		|| ', ' || e.partitions_hit || ' of ' || e.partitions_total || ', Cosmos ' || e.cosmos
+		|| coalesce(E'\n    ' || e.reason, '') || coalesce(E'\n    ' || e.hint, ''), E'\n    no container')
+	FROM unnest(queries) WITH ORDINALITY AS x(q, n) LEFT JOIN LATERAL explain_query(q) e ON true ORDER BY n
+$$;
+\pset format unaligned
+\pset tuples_only
+
+-- one level: the routings
+SELECT touches(
+	$$SELECT * FROM one WHERE k = 'a'$$,
+	$$SELECT * FROM one WHERE k = $1$$,
+	$$SELECT * FROM one WHERE k = $1 AND id > $2 ORDER BY id LIMIT $3$$,
+	$$SELECT * FROM one WHERE (k, id) = ('a', 1)$$,
+	$$SELECT * FROM one WHERE k = 'a'::varchar$$,
+	$$SELECT * FROM one WHERE k = upper('a')$$,
+	$$SELECT * FROM one WHERE k = current_setting('application_name')$$,
+	$$SELECT * FROM one WHERE k IN ('a', 'b')$$,
+	$$SELECT * FROM one WHERE k IN ($1, $2, $3)$$,
+	$$SELECT * FROM one WHERE k = 'a' OR k = 'b'$$,
+	$$SELECT * FROM one WHERE k = ANY ('{a,b}')$$,
+	$$SELECT * FROM one WHERE k = ANY ($1)$$,
+	$$SELECT * FROM one WHERE k = $1 OR k = ANY ($2)$$,
+	$$SELECT * FROM one$$,
+	$$SELECT max(id) FROM one$$,
+	$$SELECT * FROM one WHERE k = 'a' AND k = 'b'$$,
+	$$SELECT * FROM one WHERE k = NULL$$);
+
+-- one level: the reasons
+SELECT touches(
+	$$SELECT * FROM one WHERE id = 1$$,
+	$$SELECT * FROM one WHERE k = 'a' OR id = 1$$,
+	$$SELECT * FROM one WHERE k LIKE 'a%'$$,
+	$$SELECT * FROM one WHERE k ILIKE 'a%' AND id = 1$$,
+	$$SELECT * FROM one WHERE k ~ '^a'$$,
+	$$SELECT * FROM one WHERE k > 'a'$$,
+	$$SELECT * FROM one WHERE 'a' >= k$$,
+	$$SELECT * FROM one WHERE k BETWEEN 'a' AND 'b'$$,
+	$$SELECT * FROM one WHERE (k, id) > ('a', 1)$$,
+	$$SELECT * FROM one WHERE k <> 'a'$$,
+	$$SELECT * FROM one WHERE k NOT IN ('a', 'b')$$,
+	$$SELECT * FROM one WHERE k IS DISTINCT FROM 'a'$$,
+	$$SELECT * FROM one WHERE lower(k) = 'a'$$,
+	$$SELECT * FROM one WHERE k || '' = 'a'$$,
+	$$SELECT * FROM one WHERE coalesce(k, '') = 'a'$$,
+	$$SELECT * FROM one WHERE k::int = 1$$,
+	$$SELECT * FROM one WHERE k IS NOT DISTINCT FROM 'a'$$,
+	$$SELECT * FROM one WHERE k = 'a' COLLATE "POSIX"$$,
+	$$SELECT * FROM one WHERE k = random()::text$$,
+	$$SELECT * FROM one WHERE k = id::text$$,
+	$$SELECT * FROM one WHERE k = ANY (string_to_array(current_setting('application_name'), ','))$$,
+	$$SELECT * FROM one WHERE k = ANY (ARRAY(SELECT k FROM plain))$$,
+	$$SELECT * FROM one WHERE k NOT IN (SELECT k FROM plain)$$);
+
+-- sub-selects and joins, by the plan
+SELECT touches(
+	$$SELECT * FROM one WHERE k = (SELECT max(k) FROM plain)$$,
+	$$SELECT (SELECT count(*) FROM one WHERE one.k = plain.k) FROM plain$$,
+	$$SELECT * FROM one JOIN plain USING (k) WHERE plain.k = 'a'$$);
+SET enable_nestloop = off;
+SELECT touches(
+	$$SELECT * FROM one JOIN plain USING (k)$$,
+	$$SELECT * FROM one WHERE k IN (SELECT k FROM plain WHERE n = 1)$$,
+	$$SELECT * FROM two JOIN plain ON two.b = plain.k WHERE two.a = 'x'$$,
+	$$SELECT * FROM one LEFT JOIN plain ON one.k = 'a' AND plain.k = one.k$$);
+RESET enable_nestloop;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_seqscan = off;
+SET enable_material = off;
+SELECT touches(
+	$$SELECT * FROM plain JOIN one ON one.k = plain.k WHERE plain.n = 1$$,
+	$$SELECT * FROM plain LEFT JOIN two ON two.a = plain.k AND two.b = plain.k$$);
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+RESET enable_seqscan;
+RESET enable_material;
+
+-- two levels
+SELECT touches(
+	$$SELECT * FROM two WHERE a = 'x' AND b = 'y'$$,
+	$$SELECT * FROM two WHERE a = $1 AND b = $2$$,
+	$$SELECT * FROM two WHERE a = $1 AND b IN ($2, $3)$$,
+	$$SELECT * FROM two WHERE (a, b) IN (('1', '2'), ('3', '4'))$$,
+	$$SELECT * FROM two WHERE (a, b) IN (($1, $2))$$,
+	$$SELECT * FROM two WHERE a = 'x'$$,
+	$$SELECT * FROM two WHERE a = $1$$,
+	$$SELECT * FROM two WHERE a IN ('x', 'y') AND id = 1$$,
+	$$SELECT * FROM two WHERE a = $1 AND b LIKE 'y%'$$,
+	$$SELECT * FROM two WHERE b = 'y'$$,
+	$$SELECT * FROM two WHERE b = $1$$,
+	$$SELECT * FROM two WHERE a = '1' OR b = '2'$$,
+	$$SELECT * FROM two WHERE (a = '1' AND b = '2') OR (a = '3' AND b = '4')$$,
+	$$SELECT * FROM two WHERE lower(a) = 'x' AND b = 'y'$$);
+
+-- three levels
+SELECT touches(
+	$$SELECT * FROM three WHERE a = $1 AND b = $2 AND c = $3$$,
+	$$SELECT * FROM three WHERE a = $1 AND b = $2$$,
+	$$SELECT * FROM three WHERE a = $1$$,
+	$$SELECT * FROM three WHERE a = $1 AND c = $2$$,
+	$$SELECT * FROM three WHERE b = 1$$,
+	$$SELECT * FROM three WHERE b = 1 AND c = $1$$,
+	$$SELECT * FROM three WHERE c = $1$$,
+	$$SELECT * FROM three WHERE id = 1$$,
+	$$SELECT * FROM three WHERE a = $1 AND b = 1::smallint AND c = 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'$$,
+	$$SELECT * FROM three WHERE (a = $1 AND b IN (1, 2) AND c = $2) OR (c = $3 AND a = $4 AND b = 3)$$,
+	$$SELECT * FROM three WHERE a = $1 AND b = 1.0$$,
+	$$SELECT * FROM three WHERE a = $1 AND b = $2::float8$$,
+	$$SELECT * FROM three WHERE a = $1 AND b = 99999999999999999999$$,
+	$$SELECT * FROM three WHERE a = $1 AND b IN (1, 2.5)$$,
+	$$SELECT * FROM three WHERE a = $1 AND b = $2 AND c::text = $3$$,
+	$$SELECT * FROM three WHERE a = $1 AND b = $2 AND c > $3$$);
+
+-- Each reason on each level of a container of one, two and three: what it is on the first level of one, with the
+-- levels before it bound.
+CREATE TABLE deep1 (a text COLLATE "C", id int, PRIMARY KEY (a, id));
+CREATE TABLE deep2 (a text COLLATE "C", b text COLLATE "C", id int, PRIMARY KEY (a, b, id));
+CREATE TABLE deep3 (a text COLLATE "C", b text COLLATE "C", c text COLLATE "C", id int, PRIMARY KEY (a, b, c, id));
+SELECT create_container('deep1', '{/a}', '{2}'), create_container('deep2', '{/a,/b}', '{2,2}'), create_container('deep3', '{/a,/b,/c}', '{2,2,2}');
+CREATE VIEW reasons AS
+	SELECT x.levels, level, condition, e.routing, e.levels_bound, e.reason
+	FROM generate_series(1, 3) x (levels)
+	JOIN generate_series(1, 3) level ON level <= x.levels
+	CROSS JOIN unnest(ARRAY['true', $$(@ = 'x' OR id = 1)$$, $$@ LIKE 'x%'$$, $$@ ~ 'x'$$, $$@ > 'x'$$, $$@ BETWEEN 'x' AND 'y'$$, $$@ <> 'x'$$,
+		$$@ NOT IN ('x', 'y')$$, $$@ IS DISTINCT FROM 'x'$$, $$lower(@) = 'x'$$, $$@ || 'y' = 'x'$$, $$@::int = 1$$, $$@::bytea = 'x'$$,
+		$$@ = 'x' COLLATE "POSIX"$$, $$@ IS NOT DISTINCT FROM 'x'$$, $$@ = random()::text$$, $$@ = id::text$$,
+		$$@ = ANY (ARRAY(SELECT k FROM plain))$$, $$@ NOT IN (SELECT k FROM plain)$$,
+		$$@ = ANY (string_to_array(current_setting('application_name'), ','))$$]) condition
+	CROSS JOIN LATERAL explain_query(format('SELECT * FROM deep%s WHERE %s %s', x.levels,
+		array_to_string((ARRAY[$$a = '1' AND$$, $$b = '2' AND$$])[1:level - 1], ' '), replace(condition, '@', chr(96 + level)))) e;
+SELECT count(*), count(DISTINCT condition) FROM reasons;
+SELECT r.levels, r.level, r.condition, r.routing, r.levels_bound, r.reason, first.reason FROM reasons r JOIN reasons first USING (condition)
+WHERE first.levels = 1 AND (r.routing, r.levels_bound, r.reason) IS DISTINCT FROM
+	(CASE r.level WHEN 1 THEN 'fan-out' ELSE 'prefix' END, r.level - 1,
+	 replace(first.reason, 'level 1 (/a)', format('level %s (/%s)', r.level, chr(96 + r.level))));
+
+-- other statements
+SELECT touches(
+	$$INSERT INTO one VALUES ('a', 1)$$,
+	$$INSERT INTO one VALUES ($1, $2) ON CONFLICT (k, id) DO UPDATE SET v = excluded.v$$,
+	$$INSERT INTO one VALUES ('a', 1), ('b', 2)$$,
+	$$INSERT INTO one SELECT k, n FROM plain$$,
+	$$INSERT INTO one SELECT a, id FROM two WHERE a = 'x'$$,
+	$$UPDATE one SET v = 1 WHERE k = $1 AND id = $2$$,
+	$$UPDATE two SET id = 0 WHERE b = 'y'$$,
+	$$DELETE FROM three WHERE a = $1$$,
+	$$MERGE INTO one USING (VALUES ('a', 1)) AS s (k, id) ON one.k = s.k AND one.id = s.id
+	  WHEN MATCHED THEN UPDATE SET v = 1 WHEN NOT MATCHED THEN INSERT VALUES (s.k, s.id)$$,
+	$$WITH gone AS (DELETE FROM one WHERE k = 'a' RETURNING k) SELECT count(*) FROM gone$$,
+	$$WITH new AS (INSERT INTO one VALUES ('a', 1) RETURNING k) SELECT count(*) FROM new$$,
+	$$SELECT * FROM one WHERE k = 'a' UNION ALL SELECT * FROM one WHERE k LIKE 'b%'$$,
+	$$SELECT k FROM one UNION ALL SELECT a FROM two$$,
+	$$SELECT * FROM (SELECT k FROM one UNION ALL SELECT a FROM two) u WHERE k = 'a'$$,
+	$$SELECT k FROM one UNION SELECT a FROM two WHERE a = 'x'$$,
+	$$SELECT * FROM one x, one y WHERE x.k = 'a' AND y.k = x.k$$,
+	$$SELECT * FROM plain$$,
+	$$TABLE one$$,
+	$$VALUES (1)$$,
+	$$SELECT * FROM one_p2$$);
+
+-- views are looked through, row security is seen
+CREATE VIEW v AS SELECT a AS tenant, b, id FROM two WHERE id > 0;
+CREATE VIEW of_one AS SELECT * FROM v WHERE tenant = 'x';
+SELECT touches($$SELECT * FROM v WHERE tenant = 'x' AND b = 'y'$$, $$SELECT * FROM v$$, $$UPDATE of_one SET id = 1$$);
+
+-- other types: boolean, date, jsonb, PUIDs, domains
+CREATE DOMAIN tenant AS bigint;
+CREATE TABLE typed (flag boolean, d date, t tenant, PRIMARY KEY (flag, d, t));
+SELECT create_container('typed', '{/flag,/d,/t}', '{2,4,2}');
+CREATE TABLE docs (key jsonb, id int, PRIMARY KEY (key, id));
+SELECT create_container('docs', '{/key}');
+CREATE TABLE contracts (id puid PRIMARY KEY);
+SELECT create_container('contracts', '{/id}');
+SELECT touches(
+	$$SELECT * FROM typed WHERE flag AND d = '2025-01-28' AND t = 1$$,
+	$$SELECT * FROM typed WHERE NOT flag AND d = current_date$$,
+	$$SELECT * FROM typed WHERE flag = $1 AND d = $2::timestamptz$$,
+	$$SELECT * FROM typed WHERE flag IS TRUE$$,
+	$$SELECT * FROM docs WHERE key = '"a"'$$,
+	$$SELECT * FROM docs WHERE key @> '"a"'$$,
+	$$SELECT * FROM docs WHERE key ->> 0 = 'a'$$,
+	$$SELECT * FROM contracts WHERE id = $1$$,
+	$$SELECT * FROM contracts WHERE id <@ 'a2720'$$,
+	$$SELECT * FROM contracts WHERE family(id) = 'a2720'$$);
+
+-- names that need quoting, columns in another order, a dropped column
+CREATE TABLE "Äpfel & ""Birnen""" (gone int, id int, "Tenant Id" text COLLATE "C", PRIMARY KEY ("Tenant Id", id));
+ALTER TABLE "Äpfel & ""Birnen""" DROP COLUMN gone;
+SELECT create_container('"Äpfel & ""Birnen"""', '{"/Tenant Id"}');
+SELECT touches(
+	$$SELECT * FROM "Äpfel & ""Birnen""" WHERE "Tenant Id" = 'a'$$,
+	$$SELECT * FROM "Äpfel & ""Birnen""" WHERE "Tenant Id" > 'a'$$);
+
+-- levels that the tree doesn't use
+CREATE TABLE later (a text COLLATE "C", b text COLLATE "C", id int, PRIMARY KEY (a, b, id));
+SELECT create_container('later', '{/a,/b}', '{4}');
+SELECT touches($$SELECT * FROM later WHERE a = 'x' AND b = 'y'$$, $$SELECT * FROM later WHERE a = 'x'$$, $$SELECT * FROM later WHERE b = 'y'$$);
+
+-- an uneven tree, after splits: a parameter is where the most leaves are, a constant where it is
+INSERT INTO later SELECT 'a' || i % 50, 'b' || i, i FROM generate_series(1, 400) i;
+CALL split_partition('later_p4', '/b');
+SELECT touches($$SELECT * FROM later WHERE a = $1$$, $$SELECT * FROM later WHERE a = 'a1'$$, $$SELECT * FROM later WHERE b = $1$$, $$SELECT * FROM later$$);
+SELECT partition_of('later', '["a1"]');
+
+-- the counts are those of the hash space
+SELECT count(DISTINCT p) FROM partition_of('one', '["a"]') p;
+SELECT count(DISTINCT p) FROM (SELECT partition_of('one', '["a"]') UNION ALL SELECT partition_of('one', '["b"]')) AS x (p);
+SELECT count(DISTINCT p) FROM (SELECT partition_of('two', '["x"]') UNION ALL SELECT partition_of('two', '["y"]')) AS x (p);
+SELECT count(DISTINCT p) FROM (SELECT partition_of('two', '["1","2"]') UNION ALL SELECT partition_of('two', '["3","4"]')) AS x (p);
+
+-- what is no statement that can be planned
+SELECT explain_query('');
+SELECT explain_query(' ; ');
+SELECT explain_query('SELECT 1; SELECT 2');
+SELECT explain_query('SELEC 1');
+SELECT explain_query('DROP TABLE eq.one');
+SELECT explain_query('EXPLAIN SELECT 1');
+SELECT explain_query('CREATE TABLE x AS SELECT * FROM eq.one');
+SELECT explain_query('SELECT * INTO x FROM eq.one');
+SELECT explain_query('SELECT * FROM nowhere');
+SELECT explain_query('SELECT * FROM eq.one WHERE nothing = 1');
+SELECT count(*) FROM explain_query(NULL);
+\set VERBOSITY sqlstate
+SELECT explain_query('');
+SELECT explain_query('SELECT 1; SELECT 2');
+SELECT explain_query('DROP TABLE eq.one');
+\set VERBOSITY default
+
+-- privileges as for running it; SELECT is enough
+CREATE ROLE eq_reader;
+GRANT USAGE ON SCHEMA eq TO eq_reader;
+GRANT SELECT ON one TO eq_reader;
+SET ROLE eq_reader;
+SELECT touches($$SELECT * FROM one WHERE k = 'a'$$, $$SELECT * FROM one$$);
+SELECT explain_query('SELECT * FROM two');
+SELECT explain_query('UPDATE one SET v = 1');
+RESET ROLE;
+ALTER TABLE one ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON one USING (k = current_setting('application_name'));
+SET ROLE eq_reader;
+SELECT touches($$SELECT * FROM one$$);
+RESET ROLE;
+ALTER TABLE one DISABLE ROW LEVEL SECURITY;
+
+-- nothing is run: not the statement, nor a function in it that is not immutable; a read-only transaction will do
+CREATE FUNCTION shout() RETURNS text LANGUAGE plpgsql VOLATILE AS $$ BEGIN RAISE EXCEPTION 'I was called'; END $$;
+BEGIN READ ONLY;
+SELECT touches($$DELETE FROM one WHERE k = 'a'$$, $$SELECT shout(), one.* FROM one WHERE k = 'a'$$);
+COMMIT;
+-- no lock that blocks writers: none above ROW EXCLUSIVE for what a statement writes, else ACCESS SHARE
+BEGIN;
+SELECT count(*) FROM explain_query('UPDATE two SET id = 1');
+SELECT DISTINCT mode FROM pg_locks WHERE pid = pg_backend_pid() AND relation::regclass::text LIKE 'two%' ORDER BY 1;
+COMMIT;
+-- whatever the search path
+SET search_path = '';
+SELECT container, routing FROM partitionkey.explain_query('SELECT * FROM eq.two WHERE a = ''x''');
+
+RESET client_min_messages;
+SET client_min_messages = warning;
+DROP OWNED BY eq_reader;
+DROP ROLE eq_reader;
+DROP SCHEMA eq CASCADE;

@@ -1,0 +1,197 @@
+/*
+ * explainquery.c
+ *		What a statement touches, without running it.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "nodes/bitmapset.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/planner.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "cause.h"
+#include "compat.h"
+#include "planscan.h"
+#include "predicate.h"
+#include "routing.h"
+#include "tree.h"
+
+/* Most and fewest first. */
+static int
+compare_counts(const ListCell *a, const ListCell *b)
+{
+	return b->int_value - a->int_value;
+}
+
+/* The level that a node divides by, or -1. */
+static int
+node_level(const Container *container, Oid relid)
+{
+	NodeKey		key;
+
+	if (!NodeKeyOf(relid, &key))
+		return -1;
+	return ContainerLevel(container, get_attname(relid, key.attnum, false));
+}
+
+/*
+ * The leaves that are left below a node.  Where the planner did not know the
+ * values of a level, each takes one child; it is the one with the most leaves.
+ */
+static int
+leaves_hit(const PredicateScan *scan, RelOptInfo *rel, const RoutingKey *key, const Routing *routing)
+{
+	RangeTblEntry *rte = planner_rt_fetch(rel->relid, scan->root);
+	List	   *counts = NIL;
+	int			level;
+	int			hit = 0;
+	int			child = -1;
+	ListCell   *cell;
+
+	check_stack_depth();
+	if (IS_DUMMY_REL(rel))
+		return 0;
+	if (rte->relkind != RELKIND_PARTITIONED_TABLE)
+		return 1;
+	while ((child = bms_next_member(rel->live_parts, child)) >= 0)
+		counts = lappend_int(counts, leaves_hit(scan, rel->part_rels[child], key, routing));
+
+	level = node_level(key->container, rte->relid);
+	if (level >= 0 && routing->bound[level] && routing->late[level])
+	{
+		list_sort(counts, compare_counts);
+		counts = list_truncate(counts, Max(routing->values[level], 1));
+	}
+	foreach(cell, counts)
+		hit += lfirst_int(cell);
+	return hit;
+}
+
+/* What a read binds, in the plan that was made. */
+static Routing
+scan_routing(const PredicateScan *scan, const RoutingKey *key)
+{
+	List	   *bound = scan->bound;
+	Plan	   *found = scan->rti != 0 ? PlanFindScan(scan->plan, scan->rti) : NULL;
+
+	if (found)
+		bound = list_concat_copy(bound, PredicateBound(PlanScanConditions(scan->plan, found, scan->relid)));
+	return RoutingOf(key, bound, false);
+}
+
+/* What Cosmos DB would make of the same conditions. */
+static const char *
+cosmos_routing(const PredicateScan *scan, const RoutingKey *key, const Routing *routing)
+{
+	List	   *bound = NIL;
+	Routing		there;
+
+	if (scan->command == CMD_INSERT)
+		return RoutingName(routing->kind);
+	/* Its items have no casts, no collations and one type of numbers. */
+	for (int i = 0; i < key->container->levels; i++)
+	{
+		BoundExpression *level = palloc0(sizeof(BoundExpression));
+		Cause		cause = CauseOf(key, i, scan->conditions, scan->joins);
+		bool		elsewhere = routing->bound[i] ? routing->dependent[i] : cause.kind == CAUSE_JOIN || cause.kind == CAUSE_SUBSELECT;
+
+		/* It has no joins of containers, and no sub-selects on others. */
+		if (i == 0 && elsewhere)
+			return "not possible";
+		if (elsewhere || (!routing->bound[i] && !CauseIsPostgresOnly(key, i, cause)))
+			break;
+		level->expr = (Node *) makeVar(1, key->attnums[i], InvalidOid, -1, InvalidOid, 0);
+		level->values = routing->bound[i] ? routing->values[i] : 1;
+		bound = lappend(bound, level);
+	}
+	there = RoutingOf(key, bound, false);
+	return RoutingName(there.kind);
+}
+
+/* Words for what is not known before the statement runs, or NULL. */
+static const char *
+unknown_reason(const PredicateScan *scan, const Routing *routing)
+{
+	for (int i = 0; i < MAX_LEVELS; i++)
+	{
+		if (!routing->bound[i] || routing->values[i] != 0)
+			continue;
+		if (scan->command == CMD_INSERT)
+			return "each row goes to the partition of its key; partitions_hit is for one row";
+		if (routing->dependent[i])
+			return "the partitions are chosen while it runs, by a sub-select or join; partitions_hit is for one key";
+		return "the length of an array is not known; partitions_hit is for one key";
+	}
+	return NULL;
+}
+
+/* Why it is not one key, in words, and what to do about it (NULL if nothing is). */
+static char *
+scan_reason(const PredicateScan *scan, const RoutingKey *key, const Routing *routing, int hit, char **hint)
+{
+	const char *unknown = unknown_reason(scan, routing);
+	char	   *reason = NULL;
+
+	*hint = NULL;
+	if (scan->rel && IS_DUMMY_REL(scan->rel))
+		return "no row can meet the conditions: nothing is read";
+	if (routing->leading < key->container->levels && scan->command != CMD_INSERT)
+		reason = RoutingReason(key, routing, scan->conditions, scan->joins, hint);
+	if (unknown && hit > 0)
+		reason = reason ? psprintf("%s; %s", reason, unknown) : pstrdup(unknown);
+	return reason;
+}
+
+static void
+explain_scan(ReturnSetInfo *result, const PredicateScan *scan, const Container *container)
+{
+	RoutingKey *key = RoutingKeyOf(container);
+	Routing		routing = scan_routing(scan, key);
+	int			total = list_length(ContainerLeaves(container, NULL, 0));
+	int			hit = scan->rel ? leaves_hit(scan, scan->rel, key, &routing) : Min(Max(routing.values[0], 1), total);
+	char	   *hint;
+	char	   *reason = scan_reason(scan, key, &routing, hit, &hint);
+	Datum		values[9];
+	bool		nulls[9] = {false};
+
+	values[0] = ObjectIdGetDatum(container->relid);
+	values[1] = CStringGetTextDatum(RoutingName(hit == 0 ? ROUTING_SINGLE : routing.kind));
+	values[2] = Int32GetDatum(routing.leading);
+	values[3] = Int32GetDatum(container->levels);
+	values[4] = Int32GetDatum(hit);
+	values[5] = Int32GetDatum(total);
+	values[6] = CStringGetTextDatum(cosmos_routing(scan, key, &routing));
+	nulls[7] = reason == NULL;
+	values[7] = reason ? CStringGetTextDatum(reason) : (Datum) 0;
+	nulls[8] = hint == NULL;
+	values[8] = hint ? CStringGetTextDatum(hint) : (Datum) 0;
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* explain_query(query text) returns table (container, routing, ...) */
+PG_FUNCTION_INFO_V1(explain_query);
+Datum
+explain_query(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	List	   *scans = PredicateScans(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	ListCell   *cell;
+
+	InitMaterializedSRF(fcinfo, 0);
+	foreach(cell, scans)
+	{
+		PredicateScan *scan = lfirst(cell);
+		Container  *container = ContainerLookup(scan->relid, true);
+
+		if (container != NULL)
+			explain_scan(result, scan, container);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,30 @@
+/*
+ * planscan.h
+ *		The scans of tables in a finished plan.
+ */
+#ifndef PARTITIONKEY_PLANSCAN_H
+#define PARTITIONKEY_PLANSCAN_H
+
+#include "postgres.h"
+
+#include "nodes/plannodes.h"
+
+/* For each entry of the plan's range table the one that it is a partition of, or 0; palloc'd. */
+extern Index *PlanParents(const PlannedStmt *stmt);
+
+/* The range table entry that a node scans, or 0 if it scans no table or is a part of such a node. */
+extern Index PlanScanRti(const Plan *plan);
+
+/* A scan of a table or of one of its partitions, or NULL. */
+extern Plan *PlanFindScan(const PlannedStmt *stmt, Index rti);
+
+/* The conditions of the joins above that scan, in the same form; Vars of other tables with another varno. */
+extern List *PlanJoinConditions(const PlannedStmt *stmt, Index rti);
+
+/*
+ * The conditions that a scan applies, as an implicit AND, with varno 1 and the
+ * column numbers of a table that the scanned one is a partition of.
+ */
+extern List *PlanScanConditions(const PlannedStmt *stmt, const Plan *scan, Oid relid);
+
+#endif							/* PARTITIONKEY_PLANSCAN_H */
