@@ -164,3 +164,31 @@ SELECT demo.touches('documents', :'one_document');
 \echo
 SELECT demo.plan(:'family');
 SELECT demo.touches('documents', :'family');
+\echo
+\echo == 6. Where the events lie, and what is hot
+\echo
+:show
+SELECT partition, items, bar, largest_key FROM partitionkey.partition_map('logins');
+SELECT key, reason, relieved_by FROM partitionkey.hot_partitions('logins', threshold => 0.15) WHERE kind = 'key' \gx
+:tell
+\echo
+\echo == 7. The fullest partition is split; applications can go on meanwhile
+\echo
+SELECT partition AS fullest FROM partitionkey.partition_map('logins') ORDER BY items DESC LIMIT 1 \gset
+:show
+\timing on
+CALL partitionkey.split_partition(:'fullest');
+\timing off
+SELECT partition, items, bar, largest_key FROM partitionkey.partition_map('logins')
+WHERE starts_with(partition::text, 'logins_p8');
+SELECT sum(misplaced) AS misplaced FROM partitionkey.verify('logins');
+:tell
+\echo
+\echo == 8. What a query touches
+\echo
+:show
+SELECT routing, partitions_hit || ' of ' || partitions_total AS partitions, reason
+FROM partitionkey.explain_query('SELECT * FROM logins WHERE tenant_id = $1');
+SELECT routing, partitions_hit || ' of ' || partitions_total AS partitions, reason, hint
+FROM partitionkey.explain_query('SELECT * FROM logins WHERE lower(tenant_id) = $1') \gx
+:tell
