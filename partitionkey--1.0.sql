@@ -975,6 +975,16 @@ CREATE EVENT TRIGGER partitionkey_on_drop ON sql_drop
 COMMENT ON EVENT TRIGGER partitionkey_on_drop IS
 	'forgets dropped containers, and refuses to drop a key column';
 
+CREATE FUNCTION show_before_drop() RETURNS event_trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON FUNCTION show_before_drop() IS
+	'lets tables of operations on partitions be dropped with what they belong to';
+CREATE EVENT TRIGGER partitionkey_before_drop ON ddl_command_start
+	WHEN TAG IN ('DROP SCHEMA', 'DROP OWNED', 'DROP TYPE', 'DROP DOMAIN', 'DROP COLLATION', 'DROP EXTENSION', 'DROP ACCESS METHOD')
+	EXECUTE FUNCTION show_before_drop();
+COMMENT ON EVENT TRIGGER partitionkey_before_drop IS
+	'lets tables of operations on partitions be dropped with what they belong to';
+
 CREATE FUNCTION registry_on_alter() RETURNS event_trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION registry_on_alter() IS

@@ -106,7 +106,7 @@ CREATE VIEW odd_names AS SELECT n FROM (
 		UNION SELECT conname FROM pg_constraint WHERE connamespace = 'carry'::regnamespace
 		UNION SELECT tgname FROM pg_trigger WHERE NOT tgisinternal
 		UNION SELECT stxname FROM pg_statistic_ext) o(n)
-	WHERE n ~ '_(new|old)(_|\d|$)' OR n IN ('partitionkey_bound', 'partitionkey_dual_write');
+	WHERE n ~ '_(new|old)(_|\d|$)' OR n IN ('partitionkey_bound', '!partitionkey_dual_write');
 CREATE FUNCTION tree(container regclass) RETURNS TABLE (partition text, level int, leaf bool, bound text) LANGUAGE sql AS
 	$$SELECT relid::text, t.level, isleaf, pg_get_expr(relpartbound, relid) FROM pg_partition_tree(container) t JOIN pg_class c ON c.oid = relid ORDER BY relid::text COLLATE "C"$$;
 GRANT SELECT ON ALL TABLES IN SCHEMA carry TO PUBLIC;

@@ -27,6 +27,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
@@ -36,9 +37,11 @@
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
+#include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/resowner.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
@@ -46,6 +49,7 @@
 #include "change.h"
 #include "copying.h"
 #include "dualwrite.h"
+#include "hiding.h"
 #include "leafname.h"
 #include "obstacle.h"
 #include "operation.h"
@@ -104,12 +108,12 @@ staging_name(const Work *w, const char *what, int n)
 }
 
 /*
- * Tables that foreign keys refer to are changed by making, attaching and
- * dropping leaves.  They are locked first and with the strongest lock, so that
+ * Tables that foreign keys refer to are changed by attaching and dropping
+ * leaves.  They are locked first and with the strongest lock, so that
  * nobody who has a weaker one comes in between.
  */
 static void
-lock_referenced(const Work *w)
+lock_referenced(Work *w)
 {
 	List	   *referenced = NIL;
 	ListCell   *cell;
@@ -120,6 +124,7 @@ lock_referenced(const Work *w)
 													lfirst_oid(cell)));
 	foreach(cell, referenced)
 	{
+		WorkTighten(w);
 		LockRelationOid(lfirst_oid(cell), AccessExclusiveLock);
 		(void) find_all_inheritors(lfirst_oid(cell), AccessExclusiveLock, NULL);
 	}
@@ -167,7 +172,7 @@ make_tables(Work *w)
 			w->target = piece->leaf.relid;
 	}
 	foreach(cell, w->op.made)
-		StagingHide(lfirst_oid(cell));
+		HidingHide(lfirst_oid(cell));
 }
 
 static int64
@@ -181,6 +186,26 @@ estimated_rows(Oid relid)
 	return rows > 0 ? rows : 0;
 }
 
+/*
+ * Copy one row, and take it back: code of users that computes columns or index
+ * entries may fail under another search_path, and had better do so before the
+ * changes of applications are repeated.
+ */
+static void
+rehearse(Work *w)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	char	   *columns = DualWriteList(DualWriteColumns(linitial_oid(w->sources)), "");
+
+	BeginInternalSubTransaction(NULL);
+	SqlExecute("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s LIMIT 1",
+			   QualifiedName(w->target), columns, columns, QualifiedName(linitial_oid(w->sources)));
+	RollbackAndReleaseCurrentSubTransaction();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+}
+
 static void
 prepare_step(Work *w, void *arg)
 {
@@ -191,8 +216,8 @@ prepare_step(Work *w, void *arg)
 	if (w->op.id != 0)
 		OperationUnlock(w->op.id);
 	w->op.made = NIL;
-	lock_referenced(w);
 	make_tables(w);
+	rehearse(w);
 	foreach(cell, w->sources)
 		rows += estimated_rows(lfirst_oid(cell));
 	OperationInsert(&w->op, rows);
@@ -215,7 +240,7 @@ static void
 check_not_read(Oid leaf)
 {
 	if (SqlCount("SELECT count(*) FROM pg_locks WHERE mode = 'SIReadLock' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-				 " AND relation IN (SELECT %u UNION ALL SELECT indexrelid FROM pg_index WHERE indrelid = %u)", leaf, leaf) > 0)
+				 " AND relation IN (SELECT %u UNION ALL SELECT indexrelid FROM pg_index WHERE indrelid = %u) AND pid <> pg_backend_pid()", leaf, leaf) > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
 				 errmsg("partition \"%s\" has been read by a serializable transaction", get_rel_name(leaf))));
@@ -229,18 +254,19 @@ swap_step(Work *w, void *arg)
 	const char *container;
 	TimestampTz *locked = arg;
 	Oid			model = linitial_oid(w->sources);
-	List	   *inherited_checks = StagingInheritedChecks(model);
-	List	   *marks = NIL;
+	StagingConstraints *constraints = StagingCollectConstraints(model);
+	StagingMarks *marks = StagingCollectMarks(model);
 	ListCell   *cell;
 	ListCell   *below;
 
-	foreach(cell, c->pieces)
-		marks = lappend(marks, StagingCollectMarks(model, ((Piece *) lfirst(cell))->leaf.relid));
+	HidingLock();
 	lock_referenced(w);
+	WorkTighten(w);
 	LockRelationOid(c->parent, AccessExclusiveLock);
 	*locked = GetCurrentTimestamp();
 	foreach(cell, w->sources)
 	{
+		WorkTighten(w);
 		LockRelationOid(lfirst_oid(cell), AccessExclusiveLock);
 		DualWriteStop(lfirst_oid(cell));
 		check_not_read(lfirst_oid(cell));
@@ -249,7 +275,10 @@ swap_step(Work *w, void *arg)
 	parent = QualifiedName(c->parent);
 	container = get_rel_name(c->container->relid);
 	foreach(cell, w->op.made)
-		StagingShow(lfirst_oid(cell));
+		HidingShow(lfirst_oid(cell));
+	foreach(cell, c->children)
+		foreach(below, find_all_inheritors(lfirst_oid(cell), NoLock, NULL))
+			StagingGiveIdentity(c->parent, lfirst_oid(below));
 	foreach(cell, c->children)
 		SqlExecute("ALTER TABLE %s DETACH PARTITION %s", parent, QualifiedName(lfirst_oid(cell)));
 	/* The new ones can have the names. */
@@ -258,8 +287,7 @@ swap_step(Work *w, void *arg)
 			LeafRename(lfirst_oid(below), get_rel_name(lfirst_oid(below)), "old");
 	if (c->nested)
 	{
-		StagingEndDeferral(model, w->target);
-		StagingAddInheritedChecks(inherited_checks, w->target);
+		StagingAddConstraintsBelow(constraints, w->target);
 		SqlExecute("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
 				   parent, QualifiedName(w->target), c->modulus, c->remainder);
 	}
@@ -272,19 +300,21 @@ swap_step(Work *w, void *arg)
 		{
 			if (w->target != piece->leaf.relid)
 				SqlExecute("ALTER TABLE %s DETACH PARTITION %s", QualifiedName(w->target), name);
-			StagingEndDeferral(model, piece->leaf.relid);
-			StagingAddInheritedChecks(inherited_checks, piece->leaf.relid);
+			StagingAddConstraints(constraints, piece->leaf.relid);
 			SqlExecute("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES WITH (MODULUS %d, REMAINDER %d)",
 					   parent, name, piece->modulus, piece->remainder);
 		}
 		if (c->nested)
 			StagingGiveIdentity(w->target, piece->leaf.relid);
 		StagingDropBound(piece->leaf.relid);
-		StagingApplyMarks(list_nth(marks, foreach_current_index(cell)));
-		LeafRename(piece->leaf.relid, container, LeafLabel(&piece->leaf));
+		StagingApplyMarks(marks, piece->leaf.relid);
 	}
+	foreach(cell, c->pieces)
+		LeafRename(((Piece *) lfirst(cell))->leaf.relid, container, LeafLabel(&((Piece *) lfirst(cell))->leaf));
 	if (c->nested)
 		LeafRename(w->target, container, psprintf("%s_n", LeafLabel(&((Piece *) linitial(c->pieces))->leaf)));
+	foreach(cell, w->sources)
+		StagingKeepSequences(lfirst_oid(cell), ((Piece *) linitial(c->pieces))->leaf.relid);
 	w->op.swapped = true;
 	if (w->op.id != 0)
 		OperationPhase(&w->op, "dropping");
@@ -303,6 +333,28 @@ drop_if_apart(Oid relid)
 	SqlEndAs(acting);
 }
 
+/*
+ * Lock tables that are part of no container before others, which have waiters.
+ * Only VACUUM can have them, which PostgreSQL ends for us if we are patient.
+ */
+static void
+lock_apart(Oid relid)
+{
+	ListCell   *cell;
+
+	if (get_rel_name(relid) == NULL || get_rel_relispartition(relid))
+		return;
+	SqlExecute("SET LOCAL lock_timeout = %d", 2 * DeadlockTimeout);
+	foreach(cell, find_all_inheritors(relid, AccessExclusiveLock, NULL))
+	{
+		Relation	rel = table_open(lfirst_oid(cell), NoLock);
+
+		if (OidIsValid(rel->rd_rel->reltoastrelid))
+			LockRelationOid(rel->rd_rel->reltoastrelid, AccessExclusiveLock);
+		table_close(rel, NoLock);
+	}
+}
+
 /* Remove what must not stay, whether the swap has been made or not. */
 static void
 clear_step(Work *w, void *arg)
@@ -310,15 +362,21 @@ clear_step(Work *w, void *arg)
 	ListCell   *cell;
 
 	(void) arg;
-	lock_referenced(w);
+	HidingLock();
 	if (w->op.swapped)
+	{
+		foreach(cell, w->op.replaced)
+			lock_apart(lfirst_oid(cell));
+		WorkTighten(w);
+		lock_referenced(w);
 		foreach(cell, w->op.replaced)
 			drop_if_apart(lfirst_oid(cell));
+	}
 	else
 		foreach(cell, w->op.sources)
 			DualWriteStop(lfirst_oid(cell));
 	foreach(cell, w->op.made)
-		StagingShow(lfirst_oid(cell));
+		HidingShow(lfirst_oid(cell));
 	foreach(cell, w->op.made)
 		drop_if_apart(lfirst_oid(cell));
 	OperationDelete(&w->op);
@@ -400,7 +458,11 @@ lock_writers_step(Work *w, void *arg)
 	lock_referenced(w);
 	LockRelationOid(w->change->parent, ShareRowExclusiveLock);
 	foreach(cell, w->sources)
+	{
 		LockRelationOid(lfirst_oid(cell), ShareRowExclusiveLock);
+		/* The swap would wait for it, and writers for the swap. */
+		check_not_read(lfirst_oid(cell));
+	}
 }
 
 /*
@@ -456,7 +518,7 @@ undo(Work *w, const ErrorData *error)
 		PG_TRY();
 		{
 			/* The lock went with the transaction; somebody else may clean up already. */
-			done = !OperationLock(w->op.id) || clear(w);
+			done = !OperationClaim(w->op.id) || clear(w);
 			if (!done)
 			{
 				WorkBegin(w);

@@ -37,8 +37,10 @@
 
 #if PG_VERSION_NUM < 170000
 #define LockHeldBySession(tag, mode) LockHeldByMe(tag, mode)
+#define VirtualTransactionBackend(vxid) (vxid).backendId
 #else
 #define LockHeldBySession(tag, mode) LockHeldByMe(tag, mode, false)
+#define VirtualTransactionBackend(vxid) (vxid).procNumber
 #endif
 
 #if PG_VERSION_NUM < 180000

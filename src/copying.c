@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/table.h"
 #include "executor/spi.h"
 #include "portability/instr_time.h"
@@ -20,14 +21,20 @@
 #include "dualwrite.h"
 #include "settings.h"
 
+/* Places for rows in a block, at least. */
+#define BLOCK_PLACES		(MaxHeapTuplesPerPage + 1)
+
+/* Blocks that a batch takes at most. */
+#define MAX_BLOCKS			4096
+
 /* What a batch copies. */
 typedef struct Batch
 {
 	Oid			source;
 	char	   *columns;
 	char	   *key;			/* columns of the unique index */
-	BlockNumber from;
-	BlockNumber to;				/* exclusive */
+	int64		from;			/* places, in the order of their blocks */
+	int64		to;				/* exclusive */
 	bool		skip;			/* leave rows alone that are there already */
 	int64		rows;			/* copied */
 } Batch;
@@ -41,8 +48,10 @@ copy_step(Work *w, void *arg)
 	/* Nothing can be deferred in a security-restricted operation, and rows that are committed meet all constraints. */
 	SqlExecute("SET CONSTRAINTS ALL IMMEDIATE");
 	SqlExecute("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT * FROM"
-			   " (SELECT %s FROM ONLY %s WHERE ctid >= '(%u,0)' AND ctid < '(%u,0)' FOR KEY SHARE) batch %s",
-			   QualifiedName(w->target), batch->columns, batch->columns, QualifiedName(batch->source), batch->from, batch->to,
+			   " (SELECT %s FROM ONLY %s WHERE ctid >= '(%u,%d)' AND ctid < '(%u,%d)' FOR KEY SHARE) batch %s",
+			   QualifiedName(w->target), batch->columns, batch->columns, QualifiedName(batch->source),
+			   (BlockNumber) (batch->from / BLOCK_PLACES), (int) (batch->from % BLOCK_PLACES),
+			   (BlockNumber) (batch->to / BLOCK_PLACES), (int) (batch->to % BLOCK_PLACES),
 			   batch->skip ? psprintf("ON CONFLICT (%s) DO NOTHING", batch->key) : "");
 	batch->rows = SPI_processed;
 	OperationCopied(&w->op, w->copied + batch->rows);
@@ -78,16 +87,6 @@ pace(double milliseconds)
 	WorkPause((int) Min(milliseconds * (1 / SettingCopyEffort - 1), 1000));
 }
 
-static double
-milliseconds_since(instr_time began)
-{
-	instr_time	now;
-
-	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, began);
-	return INSTR_TIME_GET_MILLISEC(now);
-}
-
 /*
  * Most batches meet no row that is there already, and can do without looking
  * for one, which takes half as long again.  One that does is done over.
@@ -99,8 +98,8 @@ static void
 copy_source(Work *w, Oid source)
 {
 	Batch		batch = {0};
-	BlockNumber blocks = number_of_blocks(source);
-	BlockNumber size = 1;		/* blocks of a batch, by what the last one held */
+	int64		end = (int64) number_of_blocks(source) * BLOCK_PLACES;
+	int64		size = BLOCK_PLACES;	/* places of a batch, by what the last one held */
 	int			failures = 0;
 	int			skipped = 0;
 	int			conflicts = 0;
@@ -108,16 +107,16 @@ copy_source(Work *w, Oid source)
 	batch.source = source;
 	batch.columns = DualWriteList(DualWriteColumns(source), "");
 	batch.key = DualWriteList(DualWriteKeyColumns(DualWriteIndex(source)), "");
-	while (batch.from < blocks)
+	while (batch.from < end)
 	{
 		instr_time	began;
 		double		took;
 		bool		written;
 		bool		done;
 
-		WorkGiveWay(w, false);
+		WorkGiveWay(w, NULL, 0);
 		INSTR_TIME_SET_CURRENT(began);
-		batch.to = Min(blocks, batch.from + size);
+		batch.to = Min(end, batch.from + size);
 		WorkBegin(w);
 		done = WorkAttempt(copy_step, w, &batch);
 		WorkCommitLazily(w);
@@ -144,12 +143,12 @@ copy_source(Work *w, Oid source)
 		batch.skip = batch.skip && ++skipped % 16 != 0;
 		w->copied += batch.rows;
 		batch.from = batch.to;
-		took = milliseconds_since(began);
+		took = WorkMilliseconds(began);
 		written = is_written(source);
 		if (batch.rows > SettingBatchRows || (written && took > SettingLockTimeout / 2))
 			size = Max(1, size / 2);
 		else if (batch.rows < SettingBatchRows / 2 && !(written && took > SettingLockTimeout / 4))
-			size = Min(size * 2, 4096);
+			size = Min(size * 2, MAX_BLOCKS * BLOCK_PLACES);
 		if (written)
 			pace(took);
 	}

@@ -40,6 +40,7 @@
 #include "storage/lock.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/guc.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
@@ -70,28 +71,31 @@ typedef struct Plans
 
 static HTAB *plans_by_trigger = NULL;
 
+/* Whether rows are found again by an index.  One of WITHOUT OVERLAPS is an exclusion constraint. */
+static bool
+finds_rows(Relation rel, HeapTuple tuple)
+{
+	Form_pg_index index = (Form_pg_index) GETSTRUCT(tuple);
+	bool		finds = index->indisunique && index->indimmediate && index->indisvalid && !index->indisexclusion &&
+		heap_attisnull(tuple, Anum_pg_index_indpred, NULL) && heap_attisnull(tuple, Anum_pg_index_indexprs, NULL);
+
+	for (int i = 0; finds && i < index->indnkeyatts; i++)
+		finds = TupleDescAttr(RelationGetDescr(rel), index->indkey.values[i] - 1)->attnotnull;
+	return finds;
+}
+
 Oid
 DualWriteIndex(Oid leaf)
 {
 	Relation	rel = table_open(leaf, AccessShareLock);
-	Oid			found = PrimaryKeyIndex(rel);
+	Oid			found = InvalidOid;
 	ListCell   *cell;
 
 	foreach(cell, RelationGetIndexList(rel))
 	{
-		HeapTuple	tuple;
-		Form_pg_index index;
-		bool		usable;
+		HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(lfirst_oid(cell)));
 
-		if (OidIsValid(found))
-			break;
-		tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(lfirst_oid(cell)));
-		index = (Form_pg_index) GETSTRUCT(tuple);
-		usable = index->indisunique && index->indimmediate && index->indisvalid &&
-			heap_attisnull(tuple, Anum_pg_index_indpred, NULL) && heap_attisnull(tuple, Anum_pg_index_indexprs, NULL);
-		for (int i = 0; usable && i < index->indnkeyatts; i++)
-			usable = TupleDescAttr(RelationGetDescr(rel), index->indkey.values[i] - 1)->attnotnull;
-		if (usable)
+		if (finds_rows(rel, tuple) && (!OidIsValid(found) || ((Form_pg_index) GETSTRUCT(tuple))->indisprimary))
 			found = lfirst_oid(cell);
 		ReleaseSysCache(tuple);
 	}
@@ -145,9 +149,9 @@ DualWriteStart(Oid leaf, Oid target, int64 operation)
 	DualWriteStop(leaf);
 	SqlExecute("CREATE TRIGGER %s AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW"
 			   " EXECUTE FUNCTION partitionkey.dual_write(%u, " INT64_FORMAT ")",
-			   DUAL_WRITE_TRIGGER, QualifiedName(leaf), target, operation);
+			   quote_identifier(DUAL_WRITE_TRIGGER), QualifiedName(leaf), target, operation);
 	/* Changes that a subscription applies count as well. */
-	SqlExecute("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", QualifiedName(leaf), DUAL_WRITE_TRIGGER);
+	SqlExecute("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", QualifiedName(leaf), quote_identifier(DUAL_WRITE_TRIGGER));
 }
 
 void
@@ -159,7 +163,7 @@ DualWriteStop(Oid leaf)
 		return;
 	/* Whoever owns it by now. */
 	acting = SqlBeginAs(RelationOwner(leaf));
-	SqlExecute("DROP TRIGGER %s ON %s", DUAL_WRITE_TRIGGER, QualifiedName(leaf));
+	SqlExecute("DROP TRIGGER %s ON %s", quote_identifier(DUAL_WRITE_TRIGGER), QualifiedName(leaf));
 	SqlEndAs(acting);
 }
 
@@ -251,32 +255,23 @@ keep_plan(const char *sql, int nargs, Oid *types)
 	return plan;
 }
 
+/* The key is set as well: what is equal need not be the same, as 5.1 and 5.10. */
 static char *
 put_statement(Oid target, List *columns, List *keys)
 {
 	StringInfoData sql;
-	bool		first = true;
 
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE VALUES (", QualifiedName(target), DualWriteList(columns, ""));
 	for (int i = 0; i < list_length(columns); i++)
 		appendStringInfo(&sql, "%s$%d", i == 0 ? "" : ", ", i + 1);
-	appendStringInfo(&sql, ") ON CONFLICT (%s) DO ", DualWriteList(keys, ""));
+	appendStringInfo(&sql, ") ON CONFLICT (%s) DO UPDATE SET ", DualWriteList(keys, ""));
 	for (int i = 0; i < list_length(columns); i++)
 	{
-		char	   *name = list_nth(columns, i);
-		bool		is_key = false;
-		ListCell   *cell;
+		const char *name = quote_identifier(list_nth(columns, i));
 
-		foreach(cell, keys)
-			is_key |= strcmp(lfirst(cell), name) == 0;
-		if (is_key)
-			continue;
-		appendStringInfo(&sql, "%s%s = EXCLUDED.%s", first ? "UPDATE SET " : ", ", quote_identifier(name), quote_identifier(name));
-		first = false;
+		appendStringInfo(&sql, "%s%s = EXCLUDED.%s", i == 0 ? "" : ", ", name, name);
 	}
-	if (first)
-		appendStringInfoString(&sql, "NOTHING");
 	return sql.data;
 }
 
@@ -418,11 +413,27 @@ repeat_change(const Plans *plans, TriggerData *trigger, Snapshot snapshot)
 }
 
 /*
+ * Act as the owner of the target, since whoever may write to the container need
+ * not know the target, and since code of the owner's runs on the way: which must
+ * not find the functions that the writer has put in his search_path.  Not more
+ * restricted than that, as unique constraints may be deferred.
+ */
+static SqlActing
+begin_as(Oid owner)
+{
+	SqlActing	acting;
+
+	GetUserIdAndSecContext(&acting.user, &acting.security);
+	SetUserIdAndSecContext(owner, acting.security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
+	acting.nestlevel = NewGUCNestLevel();
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	return acting;
+}
+
+/*
  * dual_write(target oid, operation bigint) returns trigger
  *
- * It writes with the rights of the target's owner, since whoever may write to
- * the container need not know the target, and since code of the owner's runs on
- * the way.  Anybody can put this trigger on a table of his own, so it does
+ * Anybody can put this trigger on a table of his own, so it does
  * nothing but what an operation on record asks for.  That goes as well for
  * triggers that a restore brought along.
  */
@@ -435,8 +446,7 @@ dual_write(PG_FUNCTION_ARGS)
 	int64		operation;
 	Plans	   *plans;
 	Oid			owner;
-	Oid			user;
-	int			security;
+	SqlActing	acting;
 
 	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_FOR_ROW(trigger->tg_event) || !TRIGGER_FIRED_AFTER(trigger->tg_event) ||
 		trigger->tg_trigger->tgnargs != 2)
@@ -458,8 +468,7 @@ dual_write(PG_FUNCTION_ARGS)
 		SPI_finish();
 		return PointerGetDatum(NULL);
 	}
-	GetUserIdAndSecContext(&user, &security);
-	SetUserIdAndSecContext(owner, security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
+	acting = begin_as(owner);
 	if (!plans->valid)
 		make_plans(plans, RelationGetRelid(trigger->tg_relation), target);
 	if (IsolationUsesXactSnapshot())
@@ -472,7 +481,7 @@ dual_write(PG_FUNCTION_ARGS)
 	}
 	else
 		repeat_change(plans, trigger, InvalidSnapshot);
-	SetUserIdAndSecContext(user, security);
+	SqlEndAs(acting);
 	SPI_finish();
 	return PointerGetDatum(NULL);
 }

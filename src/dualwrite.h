@@ -9,7 +9,8 @@
 
 #include "nodes/pg_list.h"
 
-#define DUAL_WRITE_TRIGGER	"partitionkey_dual_write"
+/* PostgreSQL fires triggers by their names: this one comes before those of users and of foreign keys, which may write, too. */
+#define DUAL_WRITE_TRIGGER	"!partitionkey_dual_write"
 
 /*
  * The unique index by which rows of a leaf are found again: the primary key, or

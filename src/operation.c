@@ -29,20 +29,26 @@ operation_table(void)
 	return get_relname_relid("operation", get_namespace_oid("partitionkey", false));
 }
 
-/* The lock on an operation's number: an object of the table, in 32 bits. */
+/* The locks on an operation's number: objects of the table, in 32 bits. */
+enum
+{
+	RUNNING,					/* of the session that works on it */
+	CLEARING					/* of the one that removes what it left */
+};
+
 static LOCKTAG
-lock_tag(int64 id)
+lock_tag(int64 id, int which)
 {
 	LOCKTAG		tag;
 
-	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, operation_table(), (uint32) id, 0);
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, operation_table(), (uint32) id, which);
 	return tag;
 }
 
-bool
-OperationLock(int64 id)
+static bool
+take_lock(int64 id, int which)
 {
-	LOCKTAG		tag = lock_tag(id);
+	LOCKTAG		tag = lock_tag(id, which);
 
 	switch (LockAcquire(&tag, ExclusiveLock, true, true))
 	{
@@ -59,9 +65,26 @@ OperationLock(int64 id)
 }
 
 bool
+OperationLock(int64 id)
+{
+	return take_lock(id, RUNNING);
+}
+
+bool
+OperationClaim(int64 id)
+{
+	if (!take_lock(id, CLEARING))
+		return false;
+	if (!OperationRunning(id))
+		return true;
+	OperationUnlock(id);
+	return false;
+}
+
+bool
 OperationRunning(int64 id)
 {
-	LOCKTAG		tag = lock_tag(id);
+	LOCKTAG		tag = lock_tag(id, RUNNING);
 
 	if (LockHeldBySession(&tag, ExclusiveLock))
 		return true;
@@ -74,9 +97,13 @@ OperationRunning(int64 id)
 void
 OperationUnlock(int64 id)
 {
-	LOCKTAG		tag = lock_tag(id);
+	for (int which = RUNNING; which <= CLEARING; which++)
+	{
+		LOCKTAG		tag = lock_tag(id, which);
 
-	LockRelease(&tag, ExclusiveLock, true);
+		if (LockHeldBySession(&tag, ExclusiveLock))
+			LockRelease(&tag, ExclusiveLock, true);
+	}
 }
 
 /* Run a statement with parameters $1, ... as the owner of the table, by what is committed now. */
@@ -215,6 +242,23 @@ read_operation(int64 id)
 }
 
 List *
+OperationTables(void)
+{
+	List	   *tables = NIL;
+	bool		isnull;
+
+	execute("SELECT pg_catalog.array_agg(t) FROM (SELECT pg_catalog.unnest(made) FROM partitionkey.operation) m(t)", 0, NULL, NULL);
+	if (SPI_processed > 0)
+	{
+		Datum		array = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+
+		tables = isnull ? NIL : oid_list(array);
+	}
+	SPI_freetuptable(SPI_tuptable);
+	return tables;
+}
+
+List *
 OperationsLeft(Oid container)
 {
 	Oid			types[] = {OIDOID};
@@ -232,7 +276,7 @@ OperationsLeft(Oid container)
 		int64		id = DatumGetInt64(SPI_getbinval(rows->vals[i], rows->tupdesc, 1, &isnull));
 		Operation  *op;
 
-		if (!OperationLock(id))
+		if (!OperationClaim(id))
 			continue;
 		/* It is as it will stay, now that it is locked. */
 		op = read_operation(id);

@@ -5,7 +5,7 @@
  * A row of partitionkey.operation, written in the transaction that creates what
  * it names, so that whatever a crash leaves behind can be found and removed.
  * The session that works on it holds a lock on the row's number, which ends
- * with the session: who gets that lock knows that nobody works on it any more.
+ * with the session, or an error of it: then nobody works on it any more.
  */
 #ifndef PARTITIONKEY_OPERATION_H
 #define PARTITIONKEY_OPERATION_H
@@ -48,11 +48,18 @@ extern List *OperationsLeft(Oid container);
  */
 extern bool OperationWrites(int64 id, Oid leaf, Oid target);
 
-/* Take the lock of an operation for the session; false if somebody has it. */
+/* The tables that operations on record have made (OIDs), wherever they are by now.  Needs SPI. */
+extern List *OperationTables(void);
+
+/*
+ * Take an operation for the session: to work on it, or, when nobody does any
+ * more, to remove what it left.  False if somebody else has it.
+ */
 extern bool OperationLock(int64 id);
+extern bool OperationClaim(int64 id);
 extern void OperationUnlock(int64 id);
 
-/* Whether a session works on it. */
+/* Whether a session works on it.  False while what it left is removed: then the leaves are changed by others already. */
 extern bool OperationRunning(int64 id);
 
 #endif							/* PARTITIONKEY_OPERATION_H */

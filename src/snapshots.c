@@ -70,7 +70,7 @@ SnapshotsWait(Work *w)
 		VirtualTransactionId *now;
 		int			nnow;
 
-		WorkGiveWay(w, true);
+		WorkGiveWay(w, old, nold);
 		/* What is remembered of the catalogs must not keep another operation waiting. */
 		InvalidateCatalogSnapshot();
 		WorkPause(milliseconds);
@@ -84,7 +84,7 @@ SnapshotsWait(Work *w)
 	{
 		SPI_commit();
 		MemoryContextSwitchTo(w->context);
-		WorkGiveWay(w, true);
+		WorkGiveWay(w, NULL, 0);
 		WorkPause(100);
 	}
 }

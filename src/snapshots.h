@@ -9,8 +9,8 @@
 
 /*
  * Wait until every snapshot in this database, and those that standbys report
- * (hot_standby_feedback), sees what has been copied.  Gives up as WorkGiveWay
- * does for everybody: he may have the snapshot that is waited for.
+ * (hot_standby_feedback), sees what has been copied.  Gives way to one whose
+ * snapshot is waited for, and who waits for the leaf himself.
  */
 extern void SnapshotsWait(Work *w);
 

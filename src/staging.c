@@ -6,20 +6,20 @@
 
 #include "access/htup_details.h"
 #include "access/table.h"
-#include "catalog/dependency.h"
 #include "catalog/heap.h"
 #include "catalog/indexing.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
-#include "catalog/pg_extension.h"
+#include "catalog/pg_inherits.h"
 #include "commands/defrem.h"
-#include "commands/extension.h"
+#include "commands/tablecmds.h"
 #include "commands/tablespace.h"
 #include "nodes/makefuncs.h"
 #include "nodes/parsenodes.h"
 #include "partitioning/partbounds.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
 #include "utils/rel.h"
@@ -46,64 +46,81 @@ class_of(Oid relid)
 }
 
 /*
- * Checks of the extension's own are for the ranges of the leaf that they are
- * from.  Those that are not validated may not hold for all rows to be copied.
+ * The commands (without ALTER TABLE x) that give a leaf's checks and foreign keys
+ * to its successors.  Rows that the leaf has need not be checked again, so they
+ * are not validated by that; mark_validated makes up for it.  Checks of the
+ * extension's own are for the ranges of the leaf.  A key that refers to a
+ * partitioned table has more than one entry.
  */
-static void
-drop_checks(Oid model, Oid relid)
-{
-	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s DROP CONSTRAINT %%I', %s, conname) FROM pg_constraint c"
-							 " WHERE conrelid = %u AND contype = 'c' AND (starts_with(conname, 'partitionkey_') OR EXISTS"
-							 " (SELECT FROM pg_constraint m WHERE m.conrelid = %u AND m.contype = 'c' AND m.conname = c.conname AND NOT m.convalidated))",
-							 quote_literal_cstr(QualifiedName(relid)), relid, model));
-}
-
-/*
- * Foreign keys are not part of LIKE; ATTACH takes over those that are there.
- * One that can be deferred is, until then: an application may have deferred the
- * one it knows.
- */
-static void
-copy_foreign_keys(Oid model, Oid relid)
-{
-	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ADD CONSTRAINT %%I %%s%%s', %s, conname, pg_get_constraintdef(oid),"
-							 " CASE WHEN condeferrable AND NOT condeferred THEN ' INITIALLY DEFERRED' END)"
-							 " FROM pg_constraint WHERE conrelid = %u AND contype = 'f' ORDER BY oid",
-							 quote_literal_cstr(QualifiedName(relid)), model));
-}
-
-/* The checks of a leaf that are not validated: those it has from its parent, or its own. */
 static List *
-unvalidated_checks(Oid leaf, bool inherited)
+constraint_actions(Oid model, const char *condition)
 {
-	return SqlStrings("SELECT format('ADD CONSTRAINT %%I %%s', conname, pg_get_constraintdef(oid))"
-					  " FROM pg_constraint WHERE conrelid = %u AND contype = 'c' AND NOT convalidated AND NOT starts_with(conname, 'partitionkey_')"
-					  " AND coninhcount %s 0 ORDER BY oid", leaf, inherited ? ">" : "=");
+	return SqlStrings("SELECT format('ADD CONSTRAINT %%I %%s%%s', conname, pg_get_constraintdef(oid), CASE WHEN convalidated THEN ' NOT VALID' END)"
+					  " FROM pg_constraint c WHERE conrelid = %u AND contype IN ('c', 'f') AND NOT (contype = 'c' AND starts_with(conname, 'partitionkey_'))"
+					  " AND NOT EXISTS (SELECT FROM pg_constraint p WHERE p.oid = c.conparentid AND p.conrelid = c.conrelid) AND %s ORDER BY oid",
+					  model, condition);
 }
 
-List *
-StagingInheritedChecks(Oid model)
-{
-	return unvalidated_checks(model, true);
-}
-
-void
-StagingAddInheritedChecks(List *checks, Oid relid)
+static void
+run_actions(Oid relid, List *actions)
 {
 	ListCell   *cell;
 
-	foreach(cell, checks)
+	foreach(cell, actions)
 		SqlExecute("ALTER TABLE %s %s", QualifiedName(relid), (char *) lfirst(cell));
 }
 
-void
-StagingEndDeferral(Oid model, Oid relid)
+/* The constraints of a table, and of what is below it, are validated where those of the model are. */
+static void
+mark_validated(Oid model, Oid relid)
 {
-	char	   *name = QualifiedName(relid);
+	List	   *oids = SqlOids("SELECT n.oid FROM pg_constraint n LEFT JOIN pg_constraint p ON p.oid = n.conparentid AND p.conrelid = n.conrelid"
+							   " JOIN pg_constraint m ON m.conrelid = %u AND m.contype = n.contype AND m.conname = coalesce(p.conname, n.conname)"
+							   " WHERE n.conrelid IN (SELECT %u UNION SELECT relid FROM pg_partition_tree(%u)) AND n.contype IN ('c', 'f')"
+							   " AND m.convalidated AND NOT n.convalidated", model, relid, relid);
+	Relation	catalog = table_open(ConstraintRelationId, RowExclusiveLock);
+	ListCell   *cell;
 
-	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s ALTER CONSTRAINT %%I DEFERRABLE INITIALLY IMMEDIATE', %s, conname)"
-							 " FROM pg_constraint WHERE conrelid = %u AND contype = 'f' AND condeferrable AND NOT condeferred ORDER BY oid",
-							 quote_literal_cstr(name), model));
+	foreach(cell, oids)
+	{
+		HeapTuple	tuple = SearchSysCacheCopy1(CONSTROID, ObjectIdGetDatum(lfirst_oid(cell)));
+
+		((Form_pg_constraint) GETSTRUCT(tuple))->convalidated = true;
+		CatalogTupleUpdate(catalog, &tuple->t_self, tuple);
+	}
+	table_close(catalog, RowExclusiveLock);
+	CacheInvalidateRelcacheByRelid(relid);
+	CommandCounterIncrement();
+}
+
+StagingConstraints *
+StagingCollectConstraints(Oid model)
+{
+	StagingConstraints *constraints = palloc(sizeof(StagingConstraints));
+
+	constraints->model = model;
+	constraints->all = constraint_actions(model, "true");
+	constraints->checks = constraint_actions(model, "contype = 'c' AND coninhcount > 0");
+	constraints->others = constraint_actions(model, "NOT (contype = 'c' AND coninhcount > 0)");
+	return constraints;
+}
+
+void
+StagingAddConstraints(const StagingConstraints *constraints, Oid leaf)
+{
+	run_actions(leaf, constraints->all);
+	mark_validated(constraints->model, leaf);
+}
+
+void
+StagingAddConstraintsBelow(const StagingConstraints *constraints, Oid node)
+{
+	ListCell   *cell;
+
+	run_actions(node, constraints->checks);
+	foreach(cell, find_inheritance_children(node, NoLock))
+		run_actions(lfirst_oid(cell), constraints->others);
+	mark_validated(constraints->model, node);
 }
 
 static char *
@@ -113,6 +130,17 @@ tablespace_clause(Form_pg_class model)
 		psprintf(" TABLESPACE %s", quote_identifier(get_tablespace_name(model->reltablespace))) : "";
 }
 
+/* LIKE makes columns NOT NULL for rows that need not be (PostgreSQL 18). */
+static void
+check_not_null(Oid model)
+{
+	if (SqlCount("SELECT count(*) FROM pg_constraint WHERE conrelid = %u AND contype = 'n' AND NOT convalidated", model) > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("partition \"%s\" has a NOT NULL constraint that is not validated", get_rel_name(model)),
+				 errhint("Remove the rows that are null, and run ALTER TABLE ... VALIDATE CONSTRAINT.")));
+}
+
 void
 StagingMakeLeaf(const Container *container, Oid model, const char *name, Leaf *leaf)
 {
@@ -120,21 +148,19 @@ StagingMakeLeaf(const Container *container, Oid model, const char *name, Leaf *l
 	char	   *qualified = quote_qualified_identifier(get_namespace_name(form->relnamespace), name);
 	ListCell   *cell;
 
-	SqlExecute("CREATE %s TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY) %s%s",
+	check_not_null(model);
+	SqlExecute("CREATE %s TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY EXCLUDING CONSTRAINTS) %s%s",
 			   form->relpersistence == RELPERSISTENCE_UNLOGGED ? "UNLOGGED" : "",
 			   qualified, QualifiedName(model), TableClauses(form), tablespace_clause(form));
 	leaf->relid = get_relname_relid(name, form->relnamespace);
-	drop_checks(model, leaf->relid);
+	/* VACUUM of a table that grows would only keep the swap waiting. */
+	SqlExecute("ALTER TABLE %s SET (autovacuum_enabled = false, toast.autovacuum_enabled = false)", qualified);
 	foreach(cell, LayoutBooleanChecks(container, leaf->ranges))
 		SqlExecute("ALTER TABLE %s ADD %s", qualified, (char *) lfirst(cell));
 	ConversionGuardLeaf(container, leaf);
-	copy_foreign_keys(model, leaf->relid);
 	CarryColumnOptions(model, leaf->relid);
 	CarryDetails(model, leaf->relid);
-	SqlExecuteAll(PolicyCommands(model, qualified));
-	SqlExecuteAll(CommentCommands(model, qualified,
-								  psprintf("classoid = 'pg_policy'::regclass OR objoid = %u AND objsubid = 0", model)));
-	PrivilegesCopy(model, leaf->relid);
+	PrivilegesReset(leaf->relid);
 }
 
 Oid
@@ -144,13 +170,11 @@ StagingMakeNode(const Container *container, Oid model, const char *name, int lev
 	char	   *qualified = quote_qualified_identifier(get_namespace_name(form->relnamespace), name);
 	Oid			relid;
 
-	SqlExecute("CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY EXCLUDING STATISTICS EXCLUDING COMMENTS)"
+	SqlExecute("CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY EXCLUDING CONSTRAINTS EXCLUDING STATISTICS EXCLUDING COMMENTS)"
 			   " PARTITION BY HASH (%s %s)%s",
 			   qualified, QualifiedName(model), quote_identifier(container->columns[level]),
 			   LayoutOperatorClass(container, level), tablespace_clause(form));
 	relid = get_relname_relid(name, form->relnamespace);
-	drop_checks(model, relid);
-	copy_foreign_keys(model, relid);
 	PrivilegesReset(relid);
 	return relid;
 }
@@ -180,22 +204,6 @@ StagingGiveIdentity(Oid node, Oid leaf)
 	(void) node;
 	(void) leaf;
 #endif
-}
-
-void
-StagingHide(Oid relid)
-{
-	ObjectAddress table = {RelationRelationId, relid, 0};
-	ObjectAddress extension = {ExtensionRelationId, get_extension_oid("partitionkey", false), 0};
-
-	recordDependencyOn(&table, &extension, DEPENDENCY_EXTENSION);
-}
-
-void
-StagingShow(Oid relid)
-{
-	(void) deleteDependencyRecordsForClass(RelationRelationId, relid, ExtensionRelationId, DEPENDENCY_EXTENSION);
-	CommandCounterIncrement();
 }
 
 /*
@@ -238,27 +246,33 @@ StagingDropBound(Oid leaf)
 	SqlExecute("ALTER TABLE %s DROP CONSTRAINT %s", QualifiedName(leaf), BOUND_NAME);
 }
 
-/* The container's index to which the leaf's index with a mark belongs. */
-static Oid
-marked_index(Oid relid, const char *mark)
+/*
+ * Run ALTER TABLE with a clause on that index of a leaf which is like the one of
+ * the model that has a mark.
+ */
+static void
+mark_index(Oid model, Oid leaf, const char *mark, const char *clause)
 {
-	List	   *oids = SqlOids("SELECT pg_partition_root(indexrelid) FROM pg_index WHERE indrelid = %u AND %s", relid, mark);
-
-	return oids == NIL ? InvalidOid : linitial_oid(oids);
+	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s %s %%I', %s, c.relname) FROM pg_index i JOIN pg_index n ON n.indrelid = %u"
+							 " AND n.indisunique = i.indisunique AND n.indisprimary = i.indisprimary AND n.indnkeyatts = i.indnkeyatts"
+							 " AND pg_get_expr(n.indpred, n.indrelid) IS NOT DISTINCT FROM pg_get_expr(i.indpred, i.indrelid)"
+							 " AND ARRAY(SELECT pg_get_indexdef(n.indexrelid, k, false) FROM generate_series(1, n.indnatts) k)"
+							 "   = ARRAY(SELECT pg_get_indexdef(i.indexrelid, k, false) FROM generate_series(1, i.indnatts) k)"
+							 " JOIN pg_class c ON c.oid = n.indexrelid WHERE i.indrelid = %u AND i.%s LIMIT 1",
+							 clause, quote_literal_cstr(QualifiedName(leaf)), leaf, model, mark));
 }
 
-StagingMarks *
-StagingCollectMarks(Oid model, Oid leaf)
+/* What ALTER TABLE tells: autovacuum, triggers of the container that are switched, replica identity. */
+static List *
+alterations(Oid model)
 {
-	StagingMarks *marks = palloc(sizeof(StagingMarks));
-	char	   *name = QualifiedName(leaf);
 	char		identity = class_of(model)->relreplident;
-	List	   *actions = unvalidated_checks(model, false);
-	ListCell   *cell;
+	List	   *actions = list_make1("RESET (autovacuum_enabled, toast.autovacuum_enabled)");
 
-	marks->leaf = leaf;
-	marks->identity_index = marked_index(model, "indisreplident");
-	marks->clustered_index = marked_index(model, "indisclustered");
+	actions = list_concat(actions,
+						  SqlStrings("SELECT format('SET (%%s = %%s)', prefix || option_name, option_value) FROM pg_class m, LATERAL (SELECT '' AS prefix, m.reloptions"
+									 " UNION ALL SELECT 'toast.', t.reloptions FROM pg_class t WHERE t.oid = m.reltoastrelid) o, pg_options_to_table(o.reloptions)"
+									 " WHERE m.oid = %u AND option_name = 'autovacuum_enabled'", model));
 	/* The triggers of the container are part of the leaf only as long as it is attached. */
 	actions = list_concat(actions,
 						  SqlStrings("SELECT format('%%s TRIGGER %%I', CASE tgenabled WHEN 'O' THEN 'ENABLE' WHEN 'D' THEN 'DISABLE'"
@@ -269,33 +283,53 @@ StagingCollectMarks(Oid model, Oid leaf)
 		actions = lappend(actions, "REPLICA IDENTITY FULL");
 	if (identity == REPLICA_IDENTITY_NOTHING)
 		actions = lappend(actions, "REPLICA IDENTITY NOTHING");
+	return actions;
+}
+
+StagingMarks *
+StagingCollectMarks(Oid model)
+{
+	StagingMarks *marks = palloc(sizeof(StagingMarks));
+	char	   *name = QualifiedName(model);
+	ListCell   *cell;
+
+	marks->model = model;
+	marks->name = get_rel_name(model);
 	marks->commands = NIL;
-	foreach(cell, actions)
+	foreach(cell, alterations(model))
 		marks->commands = lappend(marks->commands, psprintf("ALTER TABLE %s %s", name, (char *) lfirst(cell)));
+	marks->commands = list_concat(marks->commands, PolicyCommands(model, name));
 	marks->commands = list_concat(marks->commands, TriggerCommands(model, name));
 	marks->commands = list_concat(marks->commands, RuleCommands(model, name));
 	marks->commands = list_concat(marks->commands,
 								  CommentCommands(model, name,
-												  psprintf("classoid IN ('pg_trigger'::regclass, 'pg_rewrite'::regclass) OR classoid = 'pg_constraint'::regclass"
-														   " AND objoid IN (SELECT oid FROM pg_constraint WHERE conrelid = %u AND contype = 'c' AND NOT convalidated)",
-														   model)));
+												  psprintf("classoid IN ('pg_policy'::regclass, 'pg_trigger'::regclass, 'pg_rewrite'::regclass) OR objoid = %u AND objsubid = 0"
+														   " OR classoid = 'pg_constraint'::regclass AND objoid IN (SELECT oid FROM pg_constraint WHERE conrelid = %u AND contype IN ('c', 'f'))",
+														   model, model)));
 	return marks;
 }
 
-/* Run a command on the leaf's index that belongs to an index of the container, if there is one. */
-static void
-mark_index(Oid leaf, Oid index, const char *command)
+void
+StagingApplyMarks(const StagingMarks *marks, Oid leaf)
 {
-	if (OidIsValid(index))
-		SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s %s %%I', %s, relname) FROM pg_index JOIN pg_class c ON c.oid = indexrelid"
-								 " WHERE indrelid = %u AND pg_partition_root(indexrelid) = %u",
-								 command, quote_literal_cstr(QualifiedName(leaf)), leaf, index));
+	char	   *name = get_rel_name(leaf);
+
+	PrivilegesCopy(marks->model, leaf);
+	mark_index(marks->model, leaf, "indisreplident", "REPLICA IDENTITY USING INDEX");
+	mark_index(marks->model, leaf, "indisclustered", "CLUSTER ON");
+	/* Expressions of rules, policies and triggers may name the table. */
+	RenameRelationInternal(leaf, marks->name, false, false);
+	CommandCounterIncrement();
+	SqlExecuteAll(marks->commands);
+	RenameRelationInternal(leaf, name, false, false);
+	CommandCounterIncrement();
 }
 
 void
-StagingApplyMarks(const StagingMarks *marks)
+StagingKeepSequences(Oid from, Oid to)
 {
-	mark_index(marks->leaf, marks->identity_index, "REPLICA IDENTITY USING INDEX");
-	mark_index(marks->leaf, marks->clustered_index, "CLUSTER ON");
-	SqlExecuteAll(marks->commands);
+	SqlExecuteAll(SqlStrings("SELECT format('ALTER SEQUENCE %%s OWNED BY %%s.%%I', objid::regclass, %s, attname)"
+							 " FROM pg_depend JOIN pg_class s ON s.oid = objid AND relkind = 'S' JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid"
+							 " WHERE classid = 'pg_class'::regclass AND refclassid = 'pg_class'::regclass AND refobjid = %u AND deptype = 'a'",
+							 quote_literal_cstr(QualifiedName(to)), from));
 }

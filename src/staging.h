@@ -3,8 +3,8 @@
  *		Tables that take the place of leaves.
  *
  * They are made apart from the container, are filled there, and get what a leaf
- * has in two steps: at first what concerns their rows, and what would act on
- * the writing of rows, as triggers do, once they are in place.  All of it needs
+ * has in two steps: at first what concerns the storing of rows, and what would act
+ * on the writing of rows, as triggers and constraints do, when they take its place.  All of it needs
  * SPI, and is done by the owner of the container.
  */
 #ifndef PARTITIONKEY_STAGING_H
@@ -20,13 +20,6 @@ extern void StagingMakeLeaf(const Container *container, Oid model, const char *n
 extern Oid	StagingMakeNode(const Container *container, Oid model, const char *name, int level);
 
 /*
- * While it is not part of the container, a table counts as the extension's, so
- * that pg_dump leaves it out; and no longer.
- */
-extern void StagingHide(Oid relid);
-extern void StagingShow(Oid relid);
-
-/*
  * Give a leaf a check that proves to ATTACH that its rows fit a bound of a
  * node, so that they are not read under its lock; and take it away again.
  */
@@ -40,30 +33,41 @@ extern void StagingDropBound(Oid leaf);
  */
 extern void StagingGiveIdentity(Oid node, Oid leaf);
 
-/* Before a leaf, or a node with leaves, is attached: its foreign keys are deferred no longer than the old leaf's. */
-extern void StagingEndDeferral(Oid model, Oid relid);
+/*
+ * The checks and foreign keys of a leaf, collected while it is a partition; and
+ * how to give them to a leaf, or to a node with leaves, before it is attached.
+ * While they are filled, new tables have none: what a check calls need not work
+ * for the owner, and foreign keys act on their own.  The rows meet them as far as
+ * they did in the leaf.
+ */
+typedef struct StagingConstraints
+{
+	Oid			model;
+	List	   *all;			/* char *: actions of ALTER TABLE */
+	List	   *checks;			/* those from the node above that a node gets */
+	List	   *others;
+} StagingConstraints;
+
+extern StagingConstraints *StagingCollectConstraints(Oid model);
+extern void StagingAddConstraints(const StagingConstraints *constraints, Oid leaf);
+extern void StagingAddConstraintsBelow(const StagingConstraints *constraints, Oid node);
 
 /*
- * What a leaf has by itself that can only be given to a successor once that is
- * a partition.  Collected while the leaf still is one, and nobody can change it.
+ * What else a leaf has that is given to a successor once that is a partition.
+ * Collected while the leaf still is one, and nobody can change it; applied when
+ * it has left its name, which the successor takes for a moment.
  */
 typedef struct StagingMarks
 {
-	Oid			leaf;			/* the successor */
-	Oid			identity_index; /* indexes of the container, or invalid */
-	Oid			clustered_index;
-	List	   *commands;		/* char *, with the name that the successor has when they are collected */
+	Oid			model;
+	char	   *name;
+	List	   *commands;		/* char *, for a table of the leaf's name */
 } StagingMarks;
 
-extern StagingMarks *StagingCollectMarks(Oid model, Oid leaf);
-extern void StagingApplyMarks(const StagingMarks *marks);
+extern StagingMarks *StagingCollectMarks(Oid model);
+extern void StagingApplyMarks(const StagingMarks *marks, Oid leaf);
 
-/*
- * The checks that a leaf has from its parent and that are not validated, and how
- * to give them to a leaf, or a node with leaves, before it is attached: rows that
- * were copied need not meet them.
- */
-extern List *StagingInheritedChecks(Oid model);
-extern void StagingAddInheritedChecks(List *checks, Oid relid);
+/* Sequences that belong to columns of a table go to another. */
+extern void StagingKeepSequences(Oid from, Oid to);
 
 #endif							/* PARTITIONKEY_STAGING_H */

@@ -17,6 +17,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
+#include "utils/snapmgr.h"
 
 #include "compat.h"
 #include "settings.h"
@@ -32,9 +33,12 @@ WorkNew(MemoryContext context)
 	return w;
 }
 
+/* Each step sees what is committed when it begins, whatever the user's transactions are like. */
 void
 WorkBegin(Work *w)
 {
+	if (!FirstSnapshotSet)
+		(void) set_config_option("transaction_isolation", "read committed", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SET, true, 0, false);
 	w->acting = SqlBeginAs(w->owner);
 }
 
@@ -55,6 +59,26 @@ WorkCommitLazily(Work *w)
 	MemoryContextSwitchTo(w->context);
 }
 
+double
+WorkMilliseconds(instr_time began)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, began);
+	return INSTR_TIME_GET_MILLISEC(now);
+}
+
+/* The time is well below that after which PostgreSQL looks for deadlocks, so that it finds none with us. */
+void
+WorkTighten(const Work *w)
+{
+	int			limit = Min(SettingLockTimeout, DeadlockTimeout / 2);
+
+	if (!w->patient)
+		SqlExecute("SET LOCAL lock_timeout = %d", Max(1, limit - (int) WorkMilliseconds(w->began)));
+}
+
 bool
 WorkAttempt(WorkStep step, Work *w, void *arg)
 {
@@ -68,9 +92,8 @@ WorkAttempt(WorkStep step, Work *w, void *arg)
 	MemoryContextSwitchTo(w->scratch);
 	PG_TRY();
 	{
-		/* Well below the time after which PostgreSQL looks for deadlocks, so that it finds none with us. */
-		if (!w->patient)
-			SqlExecute("SET LOCAL lock_timeout = %d", Max(1, Min(SettingLockTimeout, DeadlockTimeout / 2)));
+		INSTR_TIME_SET_CURRENT(w->began);
+		WorkTighten(w);
 		step(w, arg);
 		SqlExecute("SET LOCAL lock_timeout = 0");
 		ReleaseCurrentSubTransaction();
@@ -125,22 +148,36 @@ WorkLockTag(Oid relid)
 }
 
 /*
- * Whether somebody waits for a lock that keeps applications waiting behind it:
- * VACUUM, for one, can wait for us until the end.
+ * Whether somebody waits for a lock that keeps applications waiting behind it, or
+ * has others that do.  VACUUM, for one, can mostly wait for us until the end.
  */
 static bool
 blocks_others(Oid relid)
 {
-	return SqlCount("SELECT count(*) FROM pg_catalog.pg_locks WHERE NOT granted AND relation OPERATOR(pg_catalog.=) %u"
-					" AND mode OPERATOR(pg_catalog.<>) 'ShareUpdateExclusiveLock'", relid) > 0;
+	int			nestlevel = SqlBegin();
+	bool		blocks = SqlCount("SELECT count(*) FROM pg_locks w WHERE NOT granted AND relation = %u AND (mode <> 'ShareUpdateExclusiveLock'"
+								  " OR EXISTS (SELECT FROM pg_locks o WHERE NOT o.granted AND w.pid = ANY (pg_blocking_pids(o.pid))))", relid) > 0;
+
+	SqlEnd(nestlevel);
+	return blocks;
 }
 
-/*
- * Give way to somebody who wants to change the table.  While we wait for others'
- * snapshots, to everybody: he may be one of them.
- */
+/* Whether one of these transactions waits for a lock on a table. */
+static bool
+waits_for(Oid relid, const VirtualTransactionId *transactions, int n)
+{
+	int			nestlevel = SqlBegin();
+	bool		waits = false;
+
+	for (int i = 0; i < n && !waits; i++)
+		waits = SqlCount("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = %u AND virtualtransaction = '%d/%u'",
+						 relid, VirtualTransactionBackend(transactions[i]), transactions[i].localTransactionId) > 0;
+	SqlEnd(nestlevel);
+	return waits;
+}
+
 void
-WorkGiveWay(const Work *w, bool to_all)
+WorkGiveWay(const Work *w, const VirtualTransactionId *waited_for, int n)
 {
 	ListCell   *cell;
 
@@ -148,7 +185,8 @@ WorkGiveWay(const Work *w, bool to_all)
 	{
 		LOCKTAG		tag = WorkLockTag(lfirst_oid(cell));
 
-		if (LockHasWaiters(&tag, ShareUpdateExclusiveLock, true) && (to_all || blocks_others(lfirst_oid(cell))))
+		if (LockHasWaiters(&tag, ShareUpdateExclusiveLock, true) &&
+			(blocks_others(lfirst_oid(cell)) || waits_for(lfirst_oid(cell), waited_for, n)))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_IN_USE),
 					 errmsg("gave up the %s of partition \"%s\", because another session wants to change the table",
@@ -165,7 +203,7 @@ WorkInsist(WorkStep step, Work *w, void *arg)
 		bool		done;
 
 		if (w->op.id != 0)
-			WorkGiveWay(w, false);
+			WorkGiveWay(w, NULL, 0);
 		WorkBegin(w);
 		done = WorkAttempt(step, w, arg);
 		WorkCommit(w);

@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "portability/instr_time.h"
 #include "storage/lock.h"
 
 #include "change.h"
@@ -25,6 +26,7 @@ typedef struct Work
 	Oid			target;			/* where rows are put: the node, a staging table, or the only piece */
 	Operation	op;
 	int64		copied;
+	instr_time	began;			/* the attempt */
 	bool		met_row;		/* why the last attempt failed */
 	bool		patient;		/* nobody is behind us yet: wait as long as the user wants */
 
@@ -53,6 +55,12 @@ extern void WorkCommitLazily(Work *w);
  */
 extern bool WorkAttempt(WorkStep step, Work *w, void *arg);
 
+/*
+ * Before another lock of an attempt: what is left of the time.  Those that have
+ * been granted keep others waiting meanwhile.
+ */
+extern void WorkTighten(const Work *w);
+
 /* Do a step in a transaction of its own, as often as it takes to get its locks. */
 extern void WorkInsist(WorkStep step, Work *w, void *arg);
 
@@ -62,11 +70,14 @@ extern void WorkEnter(Work *w, const char *phase);
 /* Sleep, and be cancelled meanwhile. */
 extern void WorkPause(int milliseconds);
 
+/* Milliseconds since an attempt, or something else, began. */
+extern double WorkMilliseconds(instr_time began);
+
 /*
  * Give up (ERRCODE_OBJECT_IN_USE) for somebody who wants to change the table and
- * keeps others waiting; to_all: for everybody who waits for a strong lock.
+ * keeps others waiting; or for one of those that we wait for ourselves.
  */
-extern void WorkGiveWay(const Work *w, bool to_all);
+extern void WorkGiveWay(const Work *w, const VirtualTransactionId *waited_for, int n);
 
 /* The lock that an operation has on a leaf all the time. */
 extern LOCKTAG WorkLockTag(Oid relid);
