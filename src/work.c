@@ -131,8 +131,12 @@ WorkLockTag(Oid relid)
 static bool
 blocks_others(Oid relid)
 {
-	return SqlCount("SELECT count(*) FROM pg_catalog.pg_locks WHERE NOT granted AND relation OPERATOR(pg_catalog.=) %u"
-					" AND mode OPERATOR(pg_catalog.<>) 'ShareUpdateExclusiveLock'", relid) > 0;
+	int			nestlevel = SqlBegin();
+	bool		blocks = SqlCount("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = %u AND mode <> 'ShareUpdateExclusiveLock'",
+								  relid) > 0;
+
+	SqlEnd(nestlevel);
+	return blocks;
 }
 
 /*
