@@ -280,26 +280,31 @@ largest_key(const Container *container, Oid partition)
 	return found != NIL ? linitial(found) : "It has no rows.";
 }
 
-/* Refuse to divide a leaf at a level (-1: at any), where its rows can't be told apart. */
+/* Refuse to divide a leaf by a level (-1: by any), since its rows can't be told apart there. */
 static void
-cannot_divide(const Container *container, const Leaf *leaf, const Sample *sample, int at_level)
+cannot_divide(const Container *container, const Leaf *leaf, const Sample *sample, int by)
 {
 	const char *name = get_rel_name(leaf->relid);
+	int			divisible = -1;
 
-	for (int level = Max(at_level, 0); level < (at_level < 0 ? container->levels : at_level + 1); level++)
-		if (bits_needed(sample, level, leaf->ranges[level]) > MAX_RANGE_BITS)
+	for (int level = 0; level < container->levels; level++)
+	{
+		if (divides(sample, level, leaf->ranges[level]))
+			divisible = level;
+		else if ((by < 0 || by == level) && bits_needed(sample, level, leaf->ranges[level]) > MAX_RANGE_BITS)
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("partition \"%s\" cannot be divided further", name),
 					 errdetail("Its values of path \"%s\" share the first %d bits of their hash, and a range is not halved more often.",
 							   container->paths[level], MAX_RANGE_BITS),
 					 errhint("Only a key with one more level, or with a suffix, would tell them apart.")));
-	if (at_level >= 0)
+	}
+	if (divisible >= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("partition \"%s\" cannot be divided by path \"%s\"", name, container->paths[at_level]),
-				 errdetail("All its rows have one value there. %s", largest_key(container, leaf->relid)),
-				 errhint("Without the argument path, the path that divides it is found.")));
+				 errmsg("partition \"%s\" cannot be divided by path \"%s\"", name, container->paths[by]),
+				 errdetail("All its rows have one value there."),
+				 errhint("Path \"%s\" divides it.", container->paths[divisible])));
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("partition \"%s\" cannot be divided", name),
@@ -568,7 +573,7 @@ describe_other_half(const Container *container, const Leaf *leaf)
 	if (find_halves(container, &other_half, &a, &b))
 		return psprintf("The other half of \"%s\" is divided: merge what it has to one first, beginning with \"%s\" and \"%s\".",
 						get_rel_name(leaf->relid), get_rel_name(a), get_rel_name(b));
-	return psprintf("The other half of \"%s\" is missing.", get_rel_name(leaf->relid));
+	return psprintf("The other half of \"%s\" is not complete.", get_rel_name(leaf->relid));
 }
 
 static void

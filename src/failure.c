@@ -72,7 +72,7 @@ FailureWarn(Action action, void *arg, const char *what)
 		MemoryContextSwitchTo(context);
 		ereport(WARNING,
 				(errmsg("%s", what),
-				 error->detail ? errdetail("%s: %s", error->message, error->detail) : errdetail("%s.", error->message),
+				 errdetail("The error was: %s.%s%s", error->message, error->detail ? " " : "", error->detail ? error->detail : ""),
 				 error->hint ? errhint("%s", error->hint) : 0));
 		FreeErrorData(error);
 		done = false;

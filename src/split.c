@@ -9,6 +9,7 @@
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "tcop/pquery.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
@@ -62,6 +63,7 @@ not_null(FunctionCallInfo fcinfo, int n, const char *name)
 static void
 check_obstacles(const Container *container)
 {
+	int			nestlevel = SqlBegin();
 	List	   *found;
 
 	RequireSchema(RelationOwner(container->relid), get_rel_namespace(container->relid));
@@ -83,30 +85,46 @@ check_obstacles(const Container *container)
 				 errmsg("partitions of \"%s\" cannot be exchanged, because the tables that are made for it would be published", get_rel_name(container->relid)),
 				 errdetail("%s", (char *) linitial(found)),
 				 errhint("Publish tables by name, with publish_via_partition_root.")));
+	SqlEnd(nestlevel);
 }
 
-/* The new leaves will be the container's owner's, who can't take away another's. */
+/* All is done as the container's owner, who can neither read nor drop what is another's. */
+static void
+check_owner(const Container *container, Oid partition)
+{
+	Oid			owner = RelationOwner(container->relid);
+
+	if (RelationOwner(partition) != owner)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("partition \"%s\" has another owner than its container \"%s\"",
+						get_rel_name(partition), get_rel_name(container->relid)),
+				 errdetail("It belongs to \"%s\", the container to \"%s\".",
+						   GetUserNameFromId(RelationOwner(partition), false), GetUserNameFromId(owner, false)),
+				 errhint("ALTER TABLE %s OWNER TO %s", QualifiedName(partition), quote_identifier(GetUserNameFromId(owner, false)))));
+}
+
+/* The same for all that a change takes out of the tree. */
 static void
 check_owners(const Change *change)
 {
-	Oid			owner = RelationOwner(change->container->relid);
 	ListCell   *cell;
 	ListCell   *below;
 
 	foreach(cell, change->children)
 		foreach(below, find_all_inheritors(lfirst_oid(cell), NoLock, NULL))
-		{
-			Oid			relid = lfirst_oid(below);
+			check_owner(change->container, lfirst_oid(below));
+}
 
-			if (RelationOwner(relid) != owner)
-				ereport(ERROR,
-						(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						 errmsg("partition \"%s\" has another owner than its container \"%s\"",
-								get_rel_name(relid), get_rel_name(change->container->relid)),
-						 errdetail("It belongs to \"%s\", the container to \"%s\".",
-								   GetUserNameFromId(RelationOwner(relid), false), GetUserNameFromId(owner, false)),
-						 errhint("ALTER TABLE %s OWNER TO %s", QualifiedName(relid), quote_identifier(GetUserNameFromId(owner, false)))));
-		}
+/* Choose how to divide a leaf; a path forces the level.  Needs SPI. */
+static void
+choose_division(Change *change, Oid partition, const char *path)
+{
+	SqlActing	acting = SqlBeginAs(RelationOwner(change->container->relid));
+
+	check_owner(change->container, partition);
+	DivisionChoose(change, partition, path);
+	SqlEndAs(acting);
 }
 
 /* split_partition(partition regclass, path text), a procedure */
@@ -115,16 +133,12 @@ Datum
 split_partition(PG_FUNCTION_ARGS)
 {
 	Change		change = {.kind = "split"};
-	SqlActing	acting;
 
 	begin_procedure(fcinfo, "split_partition");
 	not_null(fcinfo, 0, "partition");
 	change.container = container_of(PG_GETARG_OID(0));
-	acting = SqlBeginAs(RelationOwner(change.container->relid));
 	check_obstacles(change.container);
-	DivisionChoose(&change, PG_GETARG_OID(0), PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1)));
-	check_owners(&change);
-	SqlEndAs(acting);
+	choose_division(&change, PG_GETARG_OID(0), PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	ChangeRun(&change);
 	SPI_finish();
 	PG_RETURN_VOID();
@@ -168,18 +182,15 @@ merge_partitions(PG_FUNCTION_ARGS)
 	Change		change = {.kind = "merge"};
 	Oid			a = PG_GETARG_OID(0);
 	Oid			b = PG_GETARG_OID(1);
-	SqlActing	acting;
 	List	   *keys;
 
 	begin_procedure(fcinfo, "merge_partitions");
 	not_null(fcinfo, 0, "a");
 	not_null(fcinfo, 1, "b");
 	change.container = container_of_both(a, b);
-	DivisionMerge(&change, a, b);
-	acting = SqlBeginAs(RelationOwner(change.container->relid));
 	check_obstacles(change.container);
+	DivisionMerge(&change, a, b);
 	check_owners(&change);
-	SqlEndAs(acting);
 	keys = IsolatedBetween(change.container, a, b);
 	ChangeRun(&change);
 	end_isolation(change.container, keys);
@@ -208,7 +219,7 @@ typedef struct UpkeepStep
 static void
 choose_split(Change *change, Oid partition)
 {
-	DivisionChoose(change, partition, NULL);
+	choose_division(change, partition, NULL);
 }
 
 static void
@@ -217,17 +228,15 @@ choose_merge(Change *change, Oid partition)
 	Place		place = DivisionPlace(change->container, partition);
 
 	DivisionMerge(change, partition, DivisionOtherHalf(&place));
+	check_owners(change);
 }
 
 static void
 choose_step(void *arg)
 {
 	UpkeepStep *step = arg;
-	SqlActing	acting = SqlBeginAs(RelationOwner(step->change.container->relid));
 
 	step->choose(&step->change, step->partition);
-	check_owners(&step->change);
-	SqlEndAs(acting);
 }
 
 static void
@@ -293,12 +302,15 @@ leaf_to_merge(const Container *container, List *skip)
 static Oid
 next_leaf(const Upkeep *upkeep, List *skip)
 {
-	SqlActing	acting = SqlBeginAs(RelationOwner(upkeep->container->relid));
-	Oid			partition = upkeep->next(upkeep->container, skip);
+	int			nestlevel = SqlBegin();
+	Oid			partition;
 
+	/* Without a snapshot, partitions that are being detached would still be part of the tree. */
+	EnsurePortalSnapshotExists();
+	partition = upkeep->next(upkeep->container, skip);
 	if (OidIsValid(partition))
 		check_obstacles(upkeep->container);
-	SqlEndAs(acting);
+	SqlEnd(nestlevel);
 	return partition;
 }
 
@@ -428,16 +440,23 @@ static bool
 isolate_step(const Container *container, const uint64 *positions, int nlevels, List **apart)
 {
 	Change		change = {.kind = "isolate",.container = container};
-	SqlActing	acting = SqlBeginAs(RelationOwner(container->relid));
+	SqlActing	acting;
+	ListCell   *cell;
 	bool		more;
 
-	check_obstacles(container);
+	EnsurePortalSnapshotExists();
+	foreach(cell, ContainerLeaves(container, positions, nlevels))
+		check_owner(container, ((Leaf *) lfirst(cell))->relid);
+	acting = SqlBeginAs(RelationOwner(container->relid));
+	if (*apart == NIL)
+		DivisionCheckKey(container, positions, nlevels);
 	more = DivisionIsolate(&change, positions, nlevels, apart);
-	if (more)
-		check_owners(&change);
 	SqlEndAs(acting);
 	if (more)
+	{
+		check_obstacles(container);
 		ChangeRun(&change);
+	}
 	return more;
 }
 
@@ -450,7 +469,6 @@ isolate_key(PG_FUNCTION_ARGS)
 	uint64		positions[MAX_LEVELS];
 	int			nlevels;
 	List	   *apart = NIL;
-	SqlActing	acting;
 
 	begin_procedure(fcinfo, "isolate_key");
 	not_null(fcinfo, 0, "container");
@@ -463,9 +481,6 @@ isolate_key(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the key has no components"),
 				 errhint("Give at least the value of the first level.")));
-	acting = SqlBeginAs(RelationOwner(container->relid));
-	DivisionCheckKey(container, positions, nlevels);
-	SqlEndAs(acting);
 	while (isolate_step(container, positions, nlevels, &apart))
 		;
 	IsolatedRemember(container, PG_GETARG_JSONB_P(1));
