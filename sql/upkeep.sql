@@ -197,6 +197,13 @@ ALTER TABLE ev_p8_0 SET (fillfactor = 70);
 ALTER TABLE ev_p8_8 SET (fillfactor = 80);
 CALL merge_partitions('ev_p8_8', 'ev_p8_0');
 SELECT reloptions FROM pg_class WHERE oid = 'ev_p8'::regclass;
+-- what depends on a leaf itself
+CREATE VIEW on_leaf AS SELECT FROM ev_p8;
+CALL split_partition('ev_p8');
+DROP VIEW on_leaf;
+SET client_min_messages = error; CREATE PUBLICATION regress_pk_leaf FOR TABLE ev_p8; RESET client_min_messages;
+CALL split_partition('ev_p8');
+DROP PUBLICATION regress_pk_leaf;
 -- splitting
 CALL split_partition('ev_p8', 'usr');
 CALL split_partition('ev_p8', '/nothing');

@@ -218,7 +218,7 @@ bits_needed(const Sample *sample, int level, PositionRange range)
 		return range.bits + 1;
 	for (int i = 1; i < sample->nrows; i++)
 		differences |= sample->positions[level][i] ^ sample->positions[level][0];
-	return differences == 0 ? 0 : 64 - pg_leftmost_one_pos64(differences);
+	return differences == 0 ? 0 : Max(64 - pg_leftmost_one_pos64(differences), range.bits + 1);
 }
 
 static bool
@@ -273,8 +273,8 @@ static char *
 largest_key(const Container *container, Oid partition)
 {
 	char	   *list = ContainerColumnList(container);
-	List	   *found = SqlStrings("SELECT format('Key %%s has %%s %%%% of its rows.', jsonb_build_array(%s), round(100.0 * count(*) / sum(count(*)) OVER (), 1))"
-								   " FROM ONLY %s GROUP BY %s ORDER BY count(*) DESC LIMIT 1",
+	List	   *found = SqlStrings("SELECT format('Key %%s has %%s %%%% of its rows.', jsonb_build_array(%s),"
+								   " round(100.0 * count(*) / sum(count(*)) OVER (), 1)) FROM ONLY %s GROUP BY %s ORDER BY count(*) DESC LIMIT 1",
 								   list, QualifiedName(partition), list);
 
 	return found != NIL ? linitial(found) : "It has no rows.";
