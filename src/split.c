@@ -10,6 +10,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "tcop/pquery.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
@@ -88,13 +89,13 @@ check_obstacles(const Container *container)
 	SqlEnd(nestlevel);
 }
 
-/* All is done as the container's owner, who can neither read nor drop what is another's. */
+/* All is done as the container's owner, who may be unable to read or drop what is another's. */
 static void
 check_owner(const Container *container, Oid partition)
 {
 	Oid			owner = RelationOwner(container->relid);
 
-	if (RelationOwner(partition) != owner)
+	if (!has_privs_of_role(owner, RelationOwner(partition)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("partition \"%s\" has another owner than its container \"%s\"",
