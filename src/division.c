@@ -454,10 +454,11 @@ isolate_in(Change *change, const Leaf *leaf, const uint64 *positions, int nlevel
 	for (int level = 0; level < nlevels; level++)
 		if (found[level].inseparable > 0)
 			ereport(NOTICE,
-					(errmsg_plural("the key shares the first %d bits of its hash with %d other value of path \"%s\"; they stay together in partition \"%s\"",
-								   "the key shares the first %d bits of its hash with %d other values of path \"%s\"; they stay together in partition \"%s\"",
+					(errmsg_plural("the key shares the first %d bits of its hash with %d other value of path \"%s\"",
+								   "the key shares the first %d bits of its hash with %d other values of path \"%s\"",
 								   found[level].inseparable,
-								   MAX_RANGE_BITS, found[level].inseparable, container->paths[level], get_rel_name(leaf->relid))));
+								   MAX_RANGE_BITS, found[level].inseparable, container->paths[level]),
+					 errdetail("They stay together in partition \"%s\".", get_rel_name(leaf->relid))));
 	return false;
 }
 

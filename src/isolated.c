@@ -44,7 +44,7 @@ store(const Container *container, List *keys)
 
 	initStringInfo(&array);
 	foreach(cell, keys)
-		appendStringInfo(&array, "%c%s", foreach_current_index(cell) == 0 ? '[' : ',', 
+		appendStringInfo(&array, "%c%s", foreach_current_index(cell) == 0 ? '[' : ',',
 						 JsonbToCString(NULL, &((Jsonb *) lfirst(cell))->root, 0));
 	appendStringInfoString(&array, keys == NIL ? "[]" : "]");
 	RegistrySetIsolated(container->relid, DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(array.data))));

@@ -436,28 +436,36 @@ maintain(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/* Refuse a key that has no rows, or whose leaves can't be divided by the container's owner. */
+static void
+check_key(const Container *container, const uint64 *positions, int nlevels)
+{
+	SqlActing	acting;
+	ListCell   *cell;
+
+	foreach(cell, ContainerLeaves(container, positions, nlevels))
+		check_owner(container, ((Leaf *) lfirst(cell))->relid);
+	acting = SqlBeginAs(RelationOwner(container->relid));
+	DivisionCheckKey(container, positions, nlevels);
+	SqlEndAs(acting);
+}
+
 /* The next change that isolates a key; false if there is none. */
 static bool
 isolate_step(const Container *container, const uint64 *positions, int nlevels, List **apart)
 {
 	Change		change = {.kind = "isolate",.container = container};
 	SqlActing	acting;
-	ListCell   *cell;
 	bool		more;
 
+	/* As in next_leaf. */
 	EnsurePortalSnapshotExists();
-	foreach(cell, ContainerLeaves(container, positions, nlevels))
-		check_owner(container, ((Leaf *) lfirst(cell))->relid);
+	check_obstacles(container);
 	acting = SqlBeginAs(RelationOwner(container->relid));
-	if (*apart == NIL)
-		DivisionCheckKey(container, positions, nlevels);
 	more = DivisionIsolate(&change, positions, nlevels, apart);
 	SqlEndAs(acting);
 	if (more)
-	{
-		check_obstacles(container);
 		ChangeRun(&change);
-	}
 	return more;
 }
 
@@ -467,6 +475,7 @@ Datum
 isolate_key(PG_FUNCTION_ARGS)
 {
 	Container  *container;
+	Jsonb	   *key;
 	uint64		positions[MAX_LEVELS];
 	int			nlevels;
 	List	   *apart = NIL;
@@ -476,15 +485,17 @@ isolate_key(PG_FUNCTION_ARGS)
 	not_null(fcinfo, 1, "key");
 	RequireOwner(PG_GETARG_OID(0));
 	container = ContainerLookup(PG_GETARG_OID(0), false);
-	nlevels = ContainerKeyPositions(container, PG_GETARG_JSONB_P(1), positions);
+	key = PG_GETARG_JSONB_P_COPY(1);
+	nlevels = ContainerKeyPositions(container, key, positions);
 	if (nlevels == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the key has no components"),
 				 errhint("Give at least the value of the first level.")));
+	check_key(container, positions, nlevels);
 	while (isolate_step(container, positions, nlevels, &apart))
 		;
-	IsolatedRemember(container, PG_GETARG_JSONB_P(1));
+	IsolatedRemember(container, key);
 	SPI_finish();
 	PG_RETURN_VOID();
 }
