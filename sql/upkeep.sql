@@ -158,7 +158,8 @@ RESET ROLE;
 INSERT INTO operation (id, kind, container, partitions, replaced, made, phase, rows_estimated, pid) OVERRIDING SYSTEM VALUE VALUES
 	(1000, 'split', 'stuck', '{stuck_p0}', ARRAY['stuck_p0'::regclass], ARRAY['stuck_new_0'::regclass], 'copying', 0, 0),
 	(1001, 'split', 'gone', '{gone_p0}', ARRAY['gone_p0'::regclass], ARRAY['gone_new_0'::regclass, 'gone_new_1'], 'copying', 0, 0);
-ALTER EXTENSION partitionkey ADD TABLE stuck_new_0; ALTER EXTENSION partitionkey ADD TABLE gone_new_0; ALTER EXTENSION partitionkey ADD TABLE gone_new_1;
+INSERT INTO pg_depend SELECT 'pg_class'::regclass, c, 0, 'pg_extension'::regclass, e.oid, 0, 'e'
+	FROM pg_extension e, unnest('{stuck_new_0,gone_new_0,gone_new_1}'::regclass[]) c WHERE extname = 'partitionkey';
 SET ROLE regress_pk_crash;
 DROP TABLE gone;
 DROP TABLE gone_new_0;
