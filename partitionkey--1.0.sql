@@ -955,7 +955,9 @@ CREATE TABLE registry (
 	paths text[] NOT NULL,
 	columns text[] NOT NULL,
 	hash text NOT NULL,
-	definition jsonb
+	definition jsonb,
+	partitions int[] NOT NULL,
+	isolated jsonb NOT NULL DEFAULT '[]'
 );
 COMMENT ON TABLE registry IS 'containers: what PostgreSQL''s own catalogs don''t hold';
 COMMENT ON COLUMN registry.container IS 'the partitioned table';
@@ -963,6 +965,8 @@ COMMENT ON COLUMN registry.paths IS 'partition key paths, as given';
 COMMENT ON COLUMN registry.columns IS 'the key column of each path';
 COMMENT ON COLUMN registry.hash IS 'xxhash or cosmos';
 COMMENT ON COLUMN registry.definition IS 'the container''s definition in Cosmos DB, if it was made from one';
+COMMENT ON COLUMN registry.partitions IS 'ranges of each path that the container was made with; maintain merges no further';
+COMMENT ON COLUMN registry.isolated IS 'keys that have partitions of their own, which maintain keeps apart';
 GRANT SELECT ON registry TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('registry', '');
 

@@ -163,7 +163,7 @@ SELECT * FROM hot_partitions('empty', 0);
 -- names and values that need quoting: the calls can be made as they are
 CREATE TABLE "Hot ""'x'" ("T'1" text, "u 2" text, id int, PRIMARY KEY ("T'1", "u 2", id));
 INSERT INTO "Hot ""'x'" SELECT CASE WHEN i % 2 = 0 THEN $k$it's \ "$k$ ELSE 't' || i END, 'u' || i, i FROM generate_series(1, 200) i;
-SELECT count(*) FROM create_container($$"Hot ""'x'"$$, ARRAY[$$/T'1$$, '/u 2']);
+SELECT count(*) FROM create_container($$"Hot ""'x'"$$, ARRAY[$$/T'1$$, '/u 2'], '{4}');
 SELECT relieved_by FROM hot($$"Hot ""'x'"$$) WHERE kind = 'key';
 SELECT substring(relieved_by FROM 'CALL .*?\)(?= )') || ';' FROM hot($$"Hot ""'x'"$$) WHERE kind = 'key' \gexec
 SELECT relieved_by FROM hot($$"Hot ""'x'"$$) WHERE kind = 'key';
@@ -173,7 +173,7 @@ CREATE TABLE byhand_0 PARTITION OF byhand FOR VALUES WITH (MODULUS 2, REMAINDER 
 CREATE TABLE byhand_0a PARTITION OF byhand_0 FOR VALUES FROM (0) TO (100);
 CREATE TABLE byhand_0b PARTITION OF byhand_0 FOR VALUES FROM (100) TO (1000);
 CREATE TABLE byhand_1 PARTITION OF byhand FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-INSERT INTO registry VALUES ('byhand', '{/k}', '{k}', 'xxhash');
+INSERT INTO registry (container, paths, columns, hash, partitions) VALUES ('byhand', '{/k}', '{k}', 'xxhash', '{1}');
 INSERT INTO byhand SELECT 'k' || i % 10, i FROM generate_series(1, 800) i;
 SELECT key, items, partitions FROM logical_partitions('byhand') ORDER BY key;
 SELECT partition, items FROM partition_map('byhand');

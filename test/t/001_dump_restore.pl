@@ -31,6 +31,7 @@ $node->safe_psql('source', q{
 	INSERT INTO later SELECT md5(i::text)::uuid, '2025-01-01Z'::timestamptz + i * interval '1 h', i / 10.0 FROM generate_series(1, 500) i;
 	ALTER TABLE later RENAME COLUMN c TO renamed;
 	ALTER TABLE later RENAME TO renamed;
+	CALL partitionkey.isolate_key('renamed', '["c4ca4238-a0b9-2382-0dcc-509a6f75849b"]');
 });
 
 # Every row with its leaf, and what the extension knows.
@@ -39,10 +40,12 @@ my $contents = q{
 	SELECT tableoid::regclass::text, * FROM "Odd schema"."Items" ORDER BY 1, 2, 3, 4;
 	SELECT tableoid::regclass::text, * FROM "Odd schema".renamed ORDER BY 1, 2;
 	SELECT container, paths, columns, hash, physical_partitions FROM partitionkey.containers ORDER BY container::text;
+	SELECT container, partitions, isolated FROM partitionkey.registry ORDER BY container::text;
 	SELECT container, partition, min_inclusive, max_exclusive FROM partitionkey.physical_partitions ORDER BY container::text, partition::text;
 };
 my $before = $node->safe_psql('source', $contents);
 ok(length($before) > 100_000, 'there is something to compare');
+like($before, qr/renamed\|\{8,1,1\}\|\[\["c4ca4238-a0b9-2382-0dcc-509a6f75849b"\]\]/, 'an isolated key');
 
 sub check_restored
 {
