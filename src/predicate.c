@@ -7,20 +7,24 @@
  * sub-selects, folded constants and passed on equalities, so that what is seen
  * here is what can prune.
  *
- * The hook is on for the duration of a call.  Planning may run immutable
- * functions, which may plan statements of their own: those have another query
- * at their top.
+ * Planning may run immutable functions, which may plan statements of their own,
+ * or ask what these touch.  So the hook is installed once, and looks only at what
+ * the statement that is being watched is planned with: its parameter list, which
+ * is empty and is nobody else's.
  */
 #include "postgres.h"
 
 #include "access/stratnum.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/appendinfo.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "parser/parsetree.h"
@@ -35,13 +39,12 @@
 /* A statement that is being planned. */
 typedef struct Planning
 {
-	Query	   *query;
+	ParamListInfo params;		/* tells it from others */
 	List	   *scans;
-	set_rel_pathlist_hook_type chained;
-	struct Planning *outer;
 } Planning;
 
 static Planning *planning = NULL;
+static set_rel_pathlist_hook_type chained = NULL;
 
 static bool
 own_walker(Node *node, void *unused)
@@ -86,6 +89,12 @@ bool
 PredicateForeign(Node *node)
 {
 	return foreign_walker(node, NULL);
+}
+
+bool
+PredicateIsLate(Node *node)
+{
+	return late_walker(node, NULL);
 }
 
 bool
@@ -273,10 +282,11 @@ renumber(Node *node, void *rti)
 	return expression_tree_mutator(node, renumber, rti);
 }
 
-/* The join clauses that equivalence classes stand for. */
+/* The join clauses that equivalence classes stand for.  Those have no members of partitions, but of the table above. */
 static List *
-class_joins(PlannerInfo *root, RelOptInfo *rel)
+class_joins(PlannerInfo *root, RelOptInfo *child)
 {
+	RelOptInfo *rel = child->top_parent_relids ? find_base_rel(root, bms_singleton_member(child->top_parent_relids)) : child;
 	List	   *clauses = NIL;
 	ListCell   *cell;
 
@@ -309,7 +319,7 @@ class_joins(PlannerInfo *root, RelOptInfo *rel)
 			clauses = lappend(clauses, make_opclause(operator, BOOLOID, false, own->em_expr, other->em_expr,
 													 InvalidOid, class->ec_collation));
 	}
-	return clauses;
+	return rel == child ? clauses : (List *) OfPartition(root, (Node *) clauses, child, rel);
 }
 
 /* Clauses of RestrictInfos. */
@@ -359,13 +369,16 @@ is_min_max(PlannerInfo *root)
 	return parent != NULL && parent->processed_tlist != NIL && parent->simple_rel_array == NULL;
 }
 
-/* Whether a relation of the planner is a table of the statement, not a partition of one; it may be an arm of a UNION ALL. */
+/*
+ * Whether a relation of the planner is a table of the statement, or a partition
+ * of one that may be a container itself.  It may be an arm of a UNION ALL.
+ */
 static bool
 is_table(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
 	if (rte->rtekind != RTE_RELATION)
 		return false;
-	return rel->reloptkind == RELOPT_BASEREL ||
+	return rel->reloptkind == RELOPT_BASEREL || rte->relkind == RELKIND_PARTITIONED_TABLE ||
 		planner_rt_fetch(root->append_rel_array[rti]->parent_relid, root)->rtekind != RTE_RELATION;
 }
 
@@ -373,14 +386,17 @@ is_table(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 static void
 look_at_table(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
-	PlannerInfo *top = root;
-
-	if (planning->chained)
-		planning->chained(root, rel, rti, rte);
-	while (top->parent_root)
-		top = top->parent_root;
-	if (top->parse == planning->query && is_table(root, rel, rti, rte) && !is_min_max(root))
+	if (chained)
+		chained(root, rel, rti, rte);
+	if (planning && root->glob->boundParams == planning->params && is_table(root, rel, rti, rte) && !is_min_max(root))
 		note_scan(root, rel, rti, rte);
+}
+
+void
+PredicateStart(void)
+{
+	chained = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = look_at_table;
 }
 
 /* Whether a query was planned as an alternative of a sub-select that was not chosen. */
@@ -411,22 +427,21 @@ plan_rti(PlannedStmt *plan, const RangeTblEntry *rte)
 	return 0;
 }
 
-/* Plan a query with the hook on. */
+/* Plan a query and watch it. */
 static PlannedStmt *
-plan_watched(Planning *mine, const char *text)
+plan_watched(Planning *mine, Query *query, const char *text)
 {
+	Planning   *outer = planning;
 	PlannedStmt *plan = NULL;
 
 	PG_TRY();
 	{
 		planning = mine;
-		set_rel_pathlist_hook = look_at_table;
-		plan = standard_planner(mine->query, text, CURSOR_OPT_PARALLEL_OK, NULL);
+		plan = standard_planner(query, text, CURSOR_OPT_PARALLEL_OK, mine->params);
 	}
 	PG_FINALLY();
 	{
-		set_rel_pathlist_hook = mine->chained;
-		planning = mine->outer;
+		planning = outer;
 	}
 	PG_END_TRY();
 	CheckPrivileges(plan);
@@ -437,8 +452,8 @@ plan_watched(Planning *mine, const char *text)
 static List *
 read_scans(Query *query, const char *text)
 {
-	Planning	mine = {query, NIL, set_rel_pathlist_hook, planning};
-	PlannedStmt *plan = plan_watched(&mine, text);
+	Planning	mine = {makeParamList(0), NIL};
+	PlannedStmt *plan = plan_watched(&mine, query, text);
 	List	   *scans = NIL;
 	ListCell   *cell;
 

@@ -27,7 +27,7 @@ typedef struct BoundExpression
 								 * the plan looks up the table anew for each of these */
 } BoundExpression;
 
-/* One read of a table, or (command CMD_INSERT) the rows that it is given. */
+/* One read of a table or of a partition that is itself partitioned, or (command CMD_INSERT) the rows that it is given. */
 typedef struct PredicateScan
 {
 	Oid			relid;
@@ -41,9 +41,12 @@ typedef struct PredicateScan
 	Index		rti;			/* in the plan's range table; 0 if the plan does without the table */
 } PredicateScan;
 
+/* Begin to listen to the planner; called once, when the library is loaded. */
+extern void PredicateStart(void);
+
 /*
  * Parse, analyze with $n of any type, rewrite and plan a statement: one PredicateScan *
- * for each read of each table.  Done with the rights of the current user, who
+ * for each read.  Done with the rights of the current user, who
  * must have the privileges that running it takes; nothing of it is run.  Errors:
  * those of the statement itself; 42601 for none or several, 0A000 for one that
  * is not SELECT, INSERT, UPDATE, DELETE, MERGE or VALUES.
@@ -56,6 +59,9 @@ extern List *PredicateBound(List *clauses);
 /* Whether an expression has Vars of the table with varno 1; of others. */
 extern bool PredicateOwn(Node *node);
 extern bool PredicateForeign(Node *node);
+
+/* Whether an expression has values that come from elsewhere in the plan, while it runs. */
+extern bool PredicateIsLate(Node *node);
 
 /* Whether an operator compares for equality. */
 extern bool PredicateIsEquality(Oid operator);
