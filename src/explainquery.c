@@ -240,7 +240,7 @@ Datum
 explain_query(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	List	   *scans = PredicateScans(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	List	   *scans = PredicateScans(text_to_cstring(PG_GETARG_TEXT_PP(0)), NULL, NULL);
 	ListCell   *cell;
 
 	InitMaterializedSRF(fcinfo, 0);

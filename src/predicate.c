@@ -565,7 +565,7 @@ error_in_text(void *text)
 }
 
 static List *
-scans_of(const char *text)
+scans_of(const char *text, PredicateFilter filter, void *context)
 {
 	Oid		   *types = NULL;
 	int			ntypes = 0;
@@ -583,6 +583,8 @@ scans_of(const char *text)
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("%s is not a statement that is planned", CreateCommandName(query->utilityStmt)),
 					 errhint("Give the SELECT alone.")));
+		if (filter && !filter(query, context))
+			continue;
 		scans = list_concat(scans, insert_scans(query));
 		scans = list_concat(scans, read_scans(query, text));
 	}
@@ -590,13 +592,13 @@ scans_of(const char *text)
 }
 
 List *
-PredicateScans(const char *text)
+PredicateScans(const char *text, PredicateFilter filter, void *context)
 {
 	ErrorContextCallback callback = {error_context_stack, error_in_text, (void *) text};
 	List	   *scans;
 
 	error_context_stack = &callback;
-	scans = scans_of(text);
+	scans = scans_of(text, filter, context);
 	error_context_stack = callback.previous;
 	return scans;
 }

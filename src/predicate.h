@@ -50,8 +50,13 @@ extern void PredicateStart(void);
  * must have the privileges that running it takes; nothing of it is run.  Errors:
  * those of the statement itself; 42601 for none or several, 0A000 for one that
  * is not SELECT, INSERT, UPDATE, DELETE, MERGE or VALUES.
+ *
+ * Planning may run immutable functions.  A filter, which may be NULL, is asked
+ * before that is done; a query that it says no to has no scans.
  */
-extern List *PredicateScans(const char *query);
+typedef bool (*PredicateFilter) (Query *query, void *context);
+
+extern List *PredicateScans(const char *query, PredicateFilter filter, void *context);
 
 /* What clauses that must all hold bind (BoundExpression *), of the table with varno 1. */
 extern List *PredicateBound(List *clauses);
