@@ -62,6 +62,7 @@ $node->safe_psql('postgres', q{
 	CREATE SCHEMA own AUTHORIZATION mallory;
 	GRANT USAGE ON SCHEMA app TO mallory;
 	GRANT SELECT ON app.sessions TO mallory;
+	GRANT USAGE ON SCHEMA "Statistics here" TO mallory;
 	GRANT pg_read_all_stats TO reader;
 	SET ROLE mallory;
 	CREATE FUNCTION own.evil() RETURNS int IMMUTABLE LANGUAGE plpgsql AS
