@@ -113,7 +113,7 @@ SELECT touches(
 SET enable_partitionwise_aggregate = on;
 SELECT touches(
 	$$SELECT count(*), min(id), max(k) FROM one WHERE k IN (concat('k', 1))$$,
-	$$SELECT k, count(*) FROM one WHERE k = $1 GROUP BY k$$,
+	$$SELECT count(*), min(id), max(k) FROM one WHERE k = $1$$,
 	$$SELECT k, count(*) FROM one WHERE k = 'a' GROUP BY k$$,
 	$$SELECT a, count(*) FROM two WHERE a = 'a' AND b = $1 GROUP BY a$$);
 RESET enable_partitionwise_aggregate;
