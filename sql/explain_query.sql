@@ -38,6 +38,10 @@ SELECT touches(
 	$$SELECT * FROM one WHERE k = $1 OR k = ANY ($2)$$,
 	$$SELECT * FROM one$$,
 	$$SELECT max(id) FROM one$$,
+	$$SELECT min(id), max(id) FROM one WHERE k = 'a'$$,
+	$$SELECT max(id) FROM one WHERE k = $1$$,
+	$$SELECT max(k) FROM one$$,
+	$$SELECT max(id) FROM (SELECT id FROM one WHERE k = 'a' UNION ALL SELECT id FROM one WHERE k IN ('a', 'b')) u$$,
 	$$SELECT * FROM one WHERE k = 'a' AND k = 'b'$$,
 	$$SELECT * FROM one WHERE k = NULL$$);
 

@@ -20,7 +20,7 @@ typedef enum CauseKind
 	CAUSE_COLLATION,
 	CAUSE_NOT_DISTINCT,			/* IS NOT DISTINCT FROM */
 	CAUSE_IS_TRUE,				/* IS TRUE, IS NOT FALSE ... */
-	CAUSE_NULL_TEST,			/* IS [NOT] NULL */
+	CAUSE_NULL_TEST,			/* IS NULL */
 	CAUSE_OPERATOR,				/* another operator */
 	CAUSE_VOLATILE,				/* the value may differ from row to row */
 	CAUSE_SAME_ROW,				/* compared with another column of the row */

@@ -40,7 +40,7 @@
 typedef struct Planning
 {
 	ParamListInfo params;		/* tells it from others */
-	List	   *scans;
+	List	   *scans;			/* PredicateScan *: all that the planner looked at */
 } Planning;
 
 static Planning *planning = NULL;
@@ -334,6 +334,20 @@ bare_clauses(List *infos)
 	return clauses;
 }
 
+/*
+ * The query that the planner tries for a min or max, in the place of the one around
+ * it, or NULL: such a query is planned after the targets of that one are known, and before
+ * its tables are looked at.
+ */
+static PlannerInfo *
+min_max_query(PlannerInfo *root)
+{
+	for (; root->parent_root; root = root->parent_root)
+		if (root->parent_root->processed_tlist != NIL && root->parent_root->simple_rel_array == NULL)
+			return root;
+	return NULL;
+}
+
 static void
 note_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
@@ -344,6 +358,7 @@ note_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	scan->relid = rte->relid;
 	scan->command = (Index) root->parse->resultRelation == rti ? root->parse->commandType : CMD_SELECT;
 	scan->root = root;
+	scan->min_max = min_max_query(root);
 	scan->rel = rel;
 	scan->conditions = (List *) renumber((Node *) bare_clauses(rel->baserestrictinfo), &rti);
 	scan->joins = (List *) renumber((Node *) list_concat(class_joins(root, rel), bare_clauses(rel->joininfo)), &rti);
@@ -354,19 +369,6 @@ note_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 		((BoundExpression *) lfirst(cell))->joined = true;
 	scan->bound = list_concat(PredicateBound(scan->conditions), joined);
 	planning->scans = lappend(planning->scans, scan);
-}
-
-/*
- * Whether the planner tries a min or max as a query of its own, by which the
- * query around it is not replaced yet: it is made after the targets are, and
- * before the tables are looked at.
- */
-static bool
-is_min_max(PlannerInfo *root)
-{
-	PlannerInfo *parent = root->parent_root;
-
-	return parent != NULL && parent->processed_tlist != NIL && parent->simple_rel_array == NULL;
 }
 
 /*
@@ -388,7 +390,7 @@ look_at_table(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
 	if (chained)
 		chained(root, rel, rti, rte);
-	if (planning && root->glob->boundParams == planning->params && is_table(root, rel, rti, rte) && !is_min_max(root))
+	if (planning && root->glob->boundParams == planning->params && is_table(root, rel, rti, rte))
 		note_scan(root, rel, rti, rte);
 }
 
@@ -448,6 +450,59 @@ plan_watched(Planning *mine, Query *query, const char *text)
 	return plan;
 }
 
+/* Whether a list has a query that is within the same one. */
+static bool
+has_sibling(const List *roots, const PlannerInfo *root)
+{
+	ListCell   *cell;
+
+	foreach(cell, roots)
+		if (((PlannerInfo *) lfirst(cell))->parent_root == root->parent_root)
+			return true;
+	return false;
+}
+
+/* The queries for a min or max that took the place of the query around them; of several for one of these the first. */
+static List *
+chosen_min_max(const Planning *mine)
+{
+	List	   *chosen = NIL;
+	ListCell   *cell;
+
+	foreach(cell, mine->scans)
+	{
+		PredicateScan *scan = lfirst(cell);
+
+		if (scan->min_max != NULL && scan->rti != 0 && !has_sibling(chosen, scan->min_max))
+			chosen = lappend(chosen, scan->min_max);
+	}
+	return chosen;
+}
+
+/* Whether a scan is one of the plan, given the queries for a min or max that are. */
+static bool
+is_used(const PredicateScan *scan, const List *min_max)
+{
+	ListCell   *cell;
+
+	if (is_dropped(scan->root))
+		return false;
+	if (scan->min_max)
+		return list_member_ptr(min_max, scan->min_max);
+	foreach(cell, min_max)
+	{
+		PlannerInfo *replaced = ((PlannerInfo *) lfirst(cell))->parent_root;
+
+		if (scan->root == replaced)
+			return false;
+		/* A query in its FROM is not in the plan, one in its WHERE is. */
+		for (PlannerInfo *root = scan->root; root; root = root->parent_root)
+			if (root == replaced && scan->rti == 0)
+				return false;
+	}
+	return true;
+}
+
 /* The tables that a query reads. */
 static List *
 read_scans(Query *query, const char *text)
@@ -455,18 +510,20 @@ read_scans(Query *query, const char *text)
 	Planning	mine = {makeParamList(0), NIL};
 	PlannedStmt *plan = plan_watched(&mine, query, text);
 	List	   *scans = NIL;
+	List	   *min_max;
 	ListCell   *cell;
 
 	foreach(cell, mine.scans)
 	{
 		PredicateScan *scan = lfirst(cell);
 
-		if (is_dropped(scan->root))
-			continue;
 		scan->plan = plan;
 		scan->rti = plan_rti(plan, planner_rt_fetch(scan->rel->relid, scan->root));
-		scans = lappend(scans, scan);
 	}
+	min_max = chosen_min_max(&mine);
+	foreach(cell, mine.scans)
+		if (is_used(lfirst(cell), min_max))
+			scans = lappend(scans, lfirst(cell));
 	return scans;
 }
 

@@ -36,6 +36,7 @@ typedef struct PredicateScan
 	List	   *conditions;		/* all conditions on the rows alone; Vars of the table with varno 1 */
 	List	   *joins;			/* conditions with other tables' rows; their Vars with other varnos */
 	PlannerInfo *root;			/* where it was planned; NULL for CMD_INSERT */
+	PlannerInfo *min_max;		/* the query for a min or max that this is in, or NULL */
 	RelOptInfo *rel;
 	PlannedStmt *plan;
 	Index		rti;			/* in the plan's range table; 0 if the plan does without the table */
