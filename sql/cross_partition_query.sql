@@ -89,6 +89,10 @@ SELECT * FROM one LIMIT 0;
 SELECT count(*) FROM one WHERE now() > '2000-01-01';
 SELECT * FROM one LIMIT 1;
 SELECT count(*) FROM one WHERE (SELECT false);
+-- what a WITH changes is changed all the same
+WITH gone AS (DELETE FROM one RETURNING k) SELECT count(*) FROM gone LIMIT 0;
+WITH gone AS (DELETE FROM one WHERE k = 'none' RETURNING k) SELECT count(*) FROM gone LIMIT 0;
+WITH gone AS (DELETE FROM one RETURNING k) SELECT 1 WHERE now() < '2000-01-01';
 
 -- a sub-select or a nested loop looks up one key at a time; other joins read all
 SELECT count(*) FROM one WHERE k = (SELECT min(k) FROM plain);

@@ -37,9 +37,11 @@
 
 /* Clauses on a table as clauses on one of its partitions, or on a partition of such. */
 #if PG_VERSION_NUM < 160000
-#define OfPartition(root, node, partition, table) adjust_appendrel_attrs_multilevel(root, node, (partition)->relids, (table)->relids)
+#define OfPartition(root, node, partition, table) \
+	adjust_appendrel_attrs_multilevel(root, node, (partition)->relids, (table)->relids)
 #else
-#define OfPartition(root, node, partition, table) adjust_appendrel_attrs_multilevel(root, node, partition, table)
+#define OfPartition(root, node, partition, table) \
+	adjust_appendrel_attrs_multilevel(root, node, partition, table)
 #endif
 
 #if PG_VERSION_NUM < 170000

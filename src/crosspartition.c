@@ -132,6 +132,23 @@ reads_nothing(PlanState *state)
 	return !isnull && DatumGetInt64(limit) == 0;
 }
 
+static bool look_at_node(PlanState *state, void *context);
+
+/* What a WITH changes is changed even if nothing reads it. */
+static void
+look_at_changes(PlanState *state, Reads *reads)
+{
+	ListCell   *cell;
+
+	foreach(cell, state->initPlan)
+	{
+		PlanState  *plan = lfirst_node(SubPlanState, cell)->planstate;
+
+		if (IsA(plan, ModifyTableState))
+			look_at_node(plan, reads);
+	}
+}
+
 /* planstate_tree_walker: what is left after pruning. */
 static bool
 look_at_node(PlanState *state, void *context)
@@ -140,7 +157,10 @@ look_at_node(PlanState *state, void *context)
 	Index		rti = PlanScanRti(state->plan);
 
 	if (reads_nothing(state))
+	{
+		look_at_changes(state, reads);
 		return false;
+	}
 	if (rti != 0)
 		note_scan(reads, state->plan, rti);
 	else if (IsA(state->plan, ModifyTable) && ((ModifyTable *) state->plan)->operation == CMD_INSERT)
@@ -195,8 +215,8 @@ report(const RoutingKey *key, const Routing *routing, const Read *read, const Pl
 	bool		is_target = list_member_int(stmt->resultRelations, PlanScanRti(read->scan));
 	int			total = list_length(ContainerLeaves(container, NULL, 0));
 	char	   *hint;
-	char	   *reason = RoutingReason(key, routing, is_target ? stmt->commandType : CMD_SELECT, PlanScanConditions(stmt, read->scan, read->relid),
-									   PlanJoinConditions(stmt, read->rti), &hint);
+	char	   *reason = RoutingReason(key, routing, is_target ? stmt->commandType : CMD_SELECT,
+									   PlanScanConditions(stmt, read->scan, read->relid), PlanJoinConditions(stmt, read->rti), &hint);
 
 	ereport(levels[SettingCrossPartitionQuery],
 			(errcode(SettingCrossPartitionQuery == CROSS_PARTITION_ERROR ? ERRCODE_CONFIGURATION_LIMIT_EXCEEDED

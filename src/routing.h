@@ -70,6 +70,7 @@ extern void RoutingSettle(const RoutingKey *key, Routing *routing, int children,
  * alone and those of joins, and what to write instead (*hint, may be NULL), in
  * such a command.
  */
-extern char *RoutingReason(const RoutingKey *key, const Routing *routing, CmdType command, List *conditions, List *joins, char **hint);
+extern char *RoutingReason(const RoutingKey *key, const Routing *routing, CmdType command,
+						   List *conditions, List *joins, char **hint);
 
 #endif							/* PARTITIONKEY_ROUTING_H */

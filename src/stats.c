@@ -157,7 +157,8 @@ CountActivity(const Count *count)
 
 	/* Not a part of the query that counts: parallel workers tell what they have read when they end, which may be before. */
 	return linitial(SqlStrings("SELECT format('SELECT * FROM unnest(%%L::oid[], %%L::bigint[], %%L::float8[], %%L::float8[])"
-							   " AS a(leaf, place, reads, writes)', array_agg(leaf), array_agg(place), array_agg(reads), array_agg(writes)) FROM (%s) a",
+							   " AS a(leaf, place, reads, writes)',"
+							   " array_agg(leaf), array_agg(place), array_agg(reads), array_agg(writes)) FROM (%s) a",
 							   shares));
 }
 

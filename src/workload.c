@@ -190,9 +190,11 @@ is_worth_planning(Query *query, void *context)
 
 	if (!QueryNames(query, statement->tables))
 		return false;
-	statement->strange = statement->user != statement->caller &&
-		!QueryIsTrusted(query, statement->caller, RelationOwner(linitial_oid(statement->tables)));
-	return !statement->strange;
+	if (statement->user == statement->caller ||
+		QueryIsTrusted(query, statement->caller, RelationOwner(linitial_oid(statement->tables))))
+		return true;
+	statement->strange = true;
+	return false;
 }
 
 /*
