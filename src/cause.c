@@ -12,6 +12,7 @@
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -246,7 +247,8 @@ cause_of_clause(const Column *column, Node *clause)
 		case T_BooleanTest:
 			return make_cause(CAUSE_IS_TRUE, NULL);
 		case T_NullTest:
-			return make_cause(CAUSE_NULL_TEST, NULL);
+			/* That a key is not NULL is no condition; the planner adds it for a min or max. */
+			return make_cause(((NullTest *) clause)->nulltesttype == IS_NULL ? CAUSE_NULL_TEST : CAUSE_NONE, NULL);
 		case T_RowCompareExpr:
 			return make_cause(CAUSE_RANGE, "a comparison of rows");
 		case T_SubPlan:
@@ -275,6 +277,22 @@ CauseOf(const RoutingKey *key, int level, List *conditions, List *joins)
 	return cause;
 }
 
+bool
+CauseIsElsewhere(const RoutingKey *key, int level, List *conditions, List *joins)
+{
+	AttrNumber	attnum = key->attnums[level];
+	ListCell   *cell;
+
+	foreach(cell, list_concat_copy(conditions, joins))
+	{
+		Node	   *clause = lfirst(cell);
+
+		if (mentions(clause, &attnum) && (PredicateForeign(clause) || has_subselect(clause, NULL)))
+			return true;
+	}
+	return false;
+}
+
 /* Whether a cast leaves a value what it is in Cosmos DB: numbers to numbers, what is a string there to strings. */
 static bool
 cast_is_nothing(Oid from, Oid to)
@@ -299,6 +317,7 @@ CauseIsPostgresOnly(const RoutingKey *key, int level, Cause cause)
 		case CAUSE_COLLATION:
 		case CAUSE_NOT_DISTINCT:
 		case CAUSE_IS_TRUE:
+		case CAUSE_UNPRUNED:
 			return true;
 		case CAUSE_CAST:
 			return cast_is_nothing(ContainerColumnType(key->container, level), cause.type);
@@ -363,8 +382,20 @@ CauseReason(const RoutingKey *key, int level, Cause cause)
 	return psprintf("level %d (%s) %s", level + 1, key->container->paths[level], cause_text(cause));
 }
 
+/* Which setting keeps a condition from pruning. */
+static char *
+unpruned_hint(void)
+{
+	if (!enable_partition_pruning)
+		return "SET enable_partition_pruning = on.";
+	if (enable_partitionwise_aggregate || enable_partitionwise_join)
+		return psprintf("SET %s = off: such a plan chooses by constants only.",
+						enable_partitionwise_aggregate ? "enable_partitionwise_aggregate" : "enable_partitionwise_join");
+	return "See that constraint_exclusion is not off, for a boolean key.";
+}
+
 char *
-CauseHint(const RoutingKey *key, int level, Cause cause)
+CauseHint(const RoutingKey *key, int level, CmdType command, Cause cause)
 {
 	const char *column = quote_identifier(key->container->columns[level]);
 	Oid			typid = ContainerColumnType(key->container, level);
@@ -408,9 +439,11 @@ CauseHint(const RoutingKey *key, int level, Cause cause)
 		case CAUSE_JOIN:
 			return psprintf("Read those values first, and give them as a parameter: %s = any ($1).", column);
 		case CAUSE_OUTER_JOIN:
+			if (command == CMD_MERGE)
+				return "What is done WHEN NOT MATCHED BY SOURCE can be a DELETE or UPDATE of its own, with the condition in WHERE.";
 			return "Write the condition in WHERE.";
 		case CAUSE_UNPRUNED:
-			return "See that enable_partition_pruning is on, and for a boolean key constraint_exclusion.";
+			return unpruned_hint();
 	}
 	return NULL;
 }

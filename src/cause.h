@@ -20,7 +20,7 @@ typedef enum CauseKind
 	CAUSE_COLLATION,
 	CAUSE_NOT_DISTINCT,			/* IS NOT DISTINCT FROM */
 	CAUSE_IS_TRUE,				/* IS TRUE, IS NOT FALSE ... */
-	CAUSE_NULL_TEST,			/* IS [NOT] NULL */
+	CAUSE_NULL_TEST,			/* IS NULL */
 	CAUSE_OPERATOR,				/* another operator */
 	CAUSE_VOLATILE,				/* the value may differ from row to row */
 	CAUSE_SAME_ROW,				/* compared with another column of the row */
@@ -41,11 +41,14 @@ typedef struct Cause
 /* Judge the conditions on the key column of a level; the first that says something counts. */
 extern Cause CauseOf(const RoutingKey *key, int level, List *conditions, List *joins);
 
+/* Whether a condition compares the key column of a level with what is read elsewhere: other tables' rows, sub-selects. */
+extern bool CauseIsElsewhere(const RoutingKey *key, int level, List *conditions, List *joins);
+
 /* Whether it would be an equality in Cosmos DB, which has no collations, strings for uuids and times, and one type of numbers. */
 extern bool CauseIsPostgresOnly(const RoutingKey *key, int level, Cause cause);
 
 /* In words; the hint may be NULL. */
 extern char *CauseReason(const RoutingKey *key, int level, Cause cause);
-extern char *CauseHint(const RoutingKey *key, int level, Cause cause);
+extern char *CauseHint(const RoutingKey *key, int level, CmdType command, Cause cause);
 
 #endif							/* PARTITIONKEY_CAUSE_H */

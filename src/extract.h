@@ -32,6 +32,13 @@ typedef struct Extract
  */
 extern Extract *ExtractFind(Relation rel, const char *path);
 
+/* Whether two paths lead to the same. */
+static inline bool
+ExtractsSame(const Extract *a, const Extract *b)
+{
+	return a->attnum == b->attnum && equal(a->properties, b->properties);
+}
+
 /* The table's only column of type jsonb, or InvalidAttrNumber; whether it has any. */
 extern AttrNumber ExtractDocumentColumn(Relation rel);
 extern bool ExtractHasDocuments(Relation rel);

@@ -28,10 +28,13 @@
 #define TIME_ITEMS			20
 
 /*
- * What a value looks like that begins or ends with a date: with a year, a
- * month, a week or a quarter, or seconds or milliseconds since 1970.
+ * What a value looks like that has a date in it, a year with a month at least, a
+ * week or a quarter, or is seconds or milliseconds since 1970.  Numbers that are
+ * counted up look like it now and then, but not so many in a row.
  */
-#define TIME_PATTERN		"(^|\\D)(19|20)\\d\\d([-/._]?(0[1-9]|1[0-2])|-?(W\\d\\d|Q[1-4])|$)|^1\\d{9}(\\d{3})?$"
+#define TIME_PATTERN		"(^|\\D)(19|20)\\d\\d([-/._](0[1-9]|1[0-2])|-?(W\\d\\d\\d?|Q[1-4])|" \
+							"(0[1-9]|1[0-2])((0[1-9]|[12]\\d|3[01])(\\d\\d){0,3})?)(\\D|$)|^1\\d{9}(\\d{3})?$"
+#define TIME_VALUES			40
 
 /* Columns of the query. */
 enum
@@ -51,7 +54,7 @@ typedef struct Row
 								 * of the latest value, how many items a value has */
 	double		largest;		/* the largest share that a key with one more value has in it */
 	double		values;			/* how many keys of this level there are */
-	bool		time_like;		/* the latest value looks like a time */
+	bool		time_like;		/* the latest values look like times */
 } Row;
 
 typedef struct Hot
@@ -117,8 +120,9 @@ hot_query(const Hot *hot)
 	append_leaves(&sql, hot);
 	/* the latest value of the first level */
 	appendStringInfo(&sql, " UNION ALL (SELECT 'l', 1, jsonb_build_array(k1), sum(c1.items) / max(total.items), NULL, NULL, NULL, array_agg(leaf),"
-					 " max(total.items) / count(*) OVER (), 0, count(*) OVER (), jsonb_build_array(k1) ->> 0 ~ %s, 0"
-					 " FROM c1, total GROUP BY k1 ORDER BY k1 DESC LIMIT 1)", quote_literal_cstr(TIME_PATTERN));
+					 " max(total.items) / count(*) OVER (), 0, count(*) OVER (), (SELECT bool_and(jsonb_build_array(k1) ->> 0 ~ %s)"
+					 " FROM (SELECT DISTINCT k1 FROM c1 ORDER BY k1 DESC LIMIT %d) latest), 0"
+					 " FROM c1, total GROUP BY k1 ORDER BY k1 DESC LIMIT 1)", quote_literal_cstr(TIME_PATTERN), TIME_VALUES);
 	appendStringInfoString(&sql, " ORDER BY kind, level, items DESC, bytes DESC, place, key");
 	return sql.data;
 }

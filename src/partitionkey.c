@@ -16,6 +16,7 @@
 
 #include "compat.h"
 #include "crosspartition.h"
+#include "predicate.h"
 #include "routingstats.h"
 #include "settings.h"
 
@@ -82,6 +83,7 @@ _PG_init(void)
 								"As many as fit are counted.",
 								&SettingStatsContainers, 1000, 1, 1000000, PGC_POSTMASTER, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("partitionkey");
+	PredicateStart();
 	CrossPartitionStart();
 	RoutingStatsStart();
 }

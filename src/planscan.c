@@ -17,6 +17,7 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
+#include "compat.h"
 #include "planscan.h"
 
 Index *
@@ -186,6 +187,23 @@ join_clauses(const Plan *plan, const Search *search)
 	return IsA(plan, NestLoop) ? list_concat(clauses, nested_loop_clauses((const NestLoop *) plan, &at)) : clauses;
 }
 
+/* The plans below a node. */
+static List *
+children_of(Plan *plan)
+{
+	List	   *children = list_make2(plan->lefttree, plan->righttree);
+
+	if (IsA(plan, Append))
+		return list_concat(children, ((Append *) plan)->appendplans);
+	if (IsA(plan, MergeAppend))
+		return list_concat(children, ((MergeAppend *) plan)->mergeplans);
+	if (IsA(plan, SubqueryScan))
+		return lappend(children, ((SubqueryScan *) plan)->subplan);
+	if (IsA(plan, CustomScan))
+		return list_concat(children, ((CustomScan *) plan)->custom_plans);
+	return children;
+}
+
 static Plan *find_in(Plan *plan, Search *search);
 
 static Plan *
@@ -206,7 +224,7 @@ find_in_list(List *plans, Search *search)
 static Plan *
 find_in(Plan *plan, Search *search)
 {
-	Plan	   *found = NULL;
+	Plan	   *found;
 
 	check_stack_depth();
 	if (plan == NULL)
@@ -214,18 +232,7 @@ find_in(Plan *plan, Search *search)
 	for (Index rti = PlanScanRti(plan); rti != 0; rti = search->parents[rti])
 		if (rti == search->rti)
 			return plan;
-	if (IsA(plan, Append))
-		found = find_in_list(((Append *) plan)->appendplans, search);
-	else if (IsA(plan, MergeAppend))
-		found = find_in_list(((MergeAppend *) plan)->mergeplans, search);
-	else if (IsA(plan, SubqueryScan))
-		found = find_in(((SubqueryScan *) plan)->subplan, search);
-	else if (IsA(plan, CustomScan))
-		found = find_in_list(((CustomScan *) plan)->custom_plans, search);
-	if (found == NULL)
-		found = find_in(plan->lefttree, search);
-	if (found == NULL)
-		found = find_in(plan->righttree, search);
+	found = find_in_list(children_of(plan), search);
 	if (found && search->joins_wanted)
 		search->joins = list_concat(search->joins, join_clauses(plan, search));
 	return found;
@@ -253,6 +260,87 @@ PlanJoinConditions(const PlannedStmt *stmt, Index rti)
 	Search		search = {stmt, PlanParents(stmt), rti, true, NIL};
 
 	return find(&search) ? search.joins : NIL;
+}
+
+/* All nodes of a plan. */
+static List *
+add_nodes(List *nodes, Plan *plan)
+{
+	ListCell   *cell;
+
+	check_stack_depth();
+	if (plan == NULL)
+		return nodes;
+	nodes = lappend(nodes, plan);
+	foreach(cell, children_of(plan))
+		nodes = add_nodes(nodes, lfirst(cell));
+	return nodes;
+}
+
+static List *
+nodes_of(const PlannedStmt *stmt)
+{
+	List	   *nodes = add_nodes(NIL, stmt->planTree);
+	ListCell   *cell;
+
+	foreach(cell, stmt->subplans)
+		nodes = add_nodes(nodes, lfirst(cell));
+	return nodes;
+}
+
+Bitmapset *
+PlanScanned(const PlannedStmt *stmt)
+{
+	Bitmapset  *scanned = NULL;
+	ListCell   *cell;
+
+	foreach(cell, nodes_of(stmt))
+	{
+		Plan	   *plan = lfirst(cell);
+
+		if (PlanScanRti(plan) != 0)
+			scanned = bms_add_member(scanned, PlanScanRti(plan));
+		else if (IsA(plan, ForeignScan))
+			scanned = bms_add_members(scanned, ((ForeignScan *) plan)->fs_relids);
+		else if (IsA(plan, CustomScan))
+			scanned = bms_add_members(scanned, ((CustomScan *) plan)->custom_relids);
+	}
+	return scanned;
+}
+
+static Bitmapset *
+add_pruned(Bitmapset *pruned, const PartitionPruneInfo *info)
+{
+	ListCell   *hierarchy;
+	ListCell   *cell;
+
+	if (info == NULL)
+		return pruned;
+	foreach(hierarchy, info->prune_infos)
+		foreach(cell, lfirst_node(List, hierarchy))
+		{
+			PartitionedRelPruneInfo *table = lfirst_node(PartitionedRelPruneInfo, cell);
+
+			if (table->initial_pruning_steps != NIL || table->exec_pruning_steps != NIL)
+				pruned = bms_add_member(pruned, table->rtindex);
+		}
+	return pruned;
+}
+
+Bitmapset *
+PlanPruned(const PlannedStmt *stmt)
+{
+	Bitmapset  *pruned = NULL;
+	ListCell   *cell;
+
+	foreach(cell, nodes_of(stmt))
+	{
+		if (IsA(lfirst(cell), Append))
+			pruned = add_pruned(pruned, PruneInfoOf(stmt, (Append *) lfirst(cell)));
+		else if (IsA(lfirst(cell), MergeAppend))
+			pruned = add_pruned(pruned, PruneInfoOf(stmt, (MergeAppend *) lfirst(cell)));
+	}
+	return pruned;
 }
 
 typedef struct Translation

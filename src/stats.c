@@ -148,12 +148,18 @@ CountLeaves(const Count *count)
 char *
 CountActivity(const Count *count)
 {
-	return psprintf("SELECT leaf, place, CASE WHEN sum(reads) OVER () >= %d THEN reads / sum(reads) OVER () END AS reads,"
+	char	   *shares = psprintf("SELECT leaf, place, CASE WHEN sum(reads) OVER () >= %d THEN reads / sum(reads) OVER () END AS reads,"
 					" CASE WHEN sum(writes) OVER () >= %d THEN writes / sum(writes) OVER () END AS writes FROM (SELECT leaf, place,"
 					" (pg_stat_get_tuples_returned(leaf) + coalesce((SELECT sum(pg_stat_get_tuples_returned(indexrelid))"
 					" FROM pg_index WHERE indrelid = leaf), 0))::float8 AS reads, (pg_stat_get_tuples_inserted(leaf)"
 					" + pg_stat_get_tuples_updated(leaf) + pg_stat_get_tuples_deleted(leaf))::float8 AS writes FROM (%s) l) a",
 					MIN_ACTIVITY, MIN_ACTIVITY, CountLeaves(count));
+
+	/* Not a part of the query that counts: parallel workers tell what they have read when they end, which may be before. */
+	return linitial(SqlStrings("SELECT format('SELECT * FROM unnest(%%L::oid[], %%L::bigint[], %%L::float8[], %%L::float8[])"
+							   " AS a(leaf, place, reads, writes)',"
+							   " array_agg(leaf), array_agg(place), array_agg(reads), array_agg(writes)) FROM (%s) a",
+							   shares));
 }
 
 char *

@@ -56,9 +56,10 @@ extern char *CountKeyList(int levels);
 extern char *CountLeaves(const Count *count);
 
 /*
- * The query for each leaf's share of the rows read and written since the
- * statistics were reset: columns leaf oid, place bigint, reads float8, writes
- * float8, which are NULL where little was read or written in all.
+ * Each leaf's share of the rows read and written since the statistics were
+ * reset, until now, as a query that gives it: columns leaf oid, place bigint,
+ * reads float8, writes float8, which are NULL where little was read or written
+ * in all.  Needs SPI.
  */
 extern char *CountActivity(const Count *count);
 
