@@ -44,4 +44,11 @@
 #define PrimaryKeyIndex(rel) RelationGetPrimaryKeyIndex(rel, false)
 #endif
 
+/* Takes away members of objects that are null. */
+#if PG_VERSION_NUM < 180000
+#define JsonbStripNulls(json) DirectFunctionCall1(jsonb_strip_nulls, json)
+#else
+#define JsonbStripNulls(json) DirectFunctionCall2(jsonb_strip_nulls, json, BoolGetDatum(false))
+#endif
+
 #endif							/* PARTITIONKEY_COMPAT_H */

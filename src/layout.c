@@ -108,25 +108,29 @@ LayoutCheckLocks(const Layout *layout, int relations)
 }
 
 static char *
-operator_class_name(const Container *container, int level)
+operator_class_name(Oid typid, PositionHash hash)
 {
-	return psprintf("%s_%s_ops", ComponentTypeName(ContainerColumnType(container, level)),
-					PositionHashName(container->hash));
+	return psprintf("%s_%s_ops", ComponentTypeName(typid), PositionHashName(hash));
+}
+
+char *
+LayoutTypeOperatorClass(Oid typid, PositionHash hash)
+{
+	return quote_qualified_identifier("partitionkey", operator_class_name(typid, hash));
 }
 
 char *
 LayoutOperatorClass(const Container *container, int level)
 {
-	return quote_qualified_identifier("partitionkey", operator_class_name(container, level));
+	return LayoutTypeOperatorClass(ContainerColumnType(container, level), container->hash);
 }
 
 Oid
 LayoutOperatorFamily(const Container *container, int level)
 {
-	List	   *name = list_make2(makeString("partitionkey"),
-								  makeString(operator_class_name(container, level)));
+	char	   *name = operator_class_name(ContainerColumnType(container, level), container->hash);
 
-	return get_opclass_family(get_opclass_oid(HASH_AM_OID, name, false));
+	return get_opclass_family(get_opclass_oid(HASH_AM_OID, list_make2(makeString("partitionkey"), makeString(name)), false));
 }
 
 typedef struct Making

@@ -24,6 +24,7 @@ int			SettingBatchRows = 2000;
 double		SettingCopyEffort = 0.5;
 int			SettingPhysicalLimit = 50 * 1024;
 int			SettingLogicalLimit = 20 * 1024;
+bool		SettingIndexAllPaths = false;
 
 extern PGDLLEXPORT void _PG_init(void);
 
@@ -54,5 +55,9 @@ _PG_init(void)
 							"The size of a logical partition that is reported.",
 							NULL,
 							&SettingLogicalLimit, 20 * 1024, 1, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomBoolVariable("partitionkey.index_all_paths",
+							 "Whether a container made from a definition gets an index on all properties.",
+							 "If so, it gets one where the definition's indexing policy includes all paths.",
+							 &SettingIndexAllPaths, false, PGC_USERSET, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("partitionkey");
 }

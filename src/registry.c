@@ -188,7 +188,7 @@ ContainerCheckColumn(Oid relid, const char *path, Form_pg_attribute att)
 }
 
 void
-RegistryInsert(const Container *container)
+RegistryInsert(const Container *container, Jsonb *definition)
 {
 	Relation	registry = open_registry(RowExclusiveLock);
 	Datum		values[Natts_registry] = {0};
@@ -200,9 +200,31 @@ RegistryInsert(const Container *container)
 	values[Anum_registry_paths - 1] = strings_datum(container->paths, container->levels);
 	values[Anum_registry_columns - 1] = strings_datum(container->columns, container->levels);
 	values[Anum_registry_hash - 1] = CStringGetTextDatum(PositionHashName(container->hash));
-	nulls[Anum_registry_definition - 1] = true;
+	values[Anum_registry_definition - 1] = JsonbPGetDatum(definition);
+	nulls[Anum_registry_definition - 1] = definition == NULL;
 	CatalogTupleInsert(registry, heap_form_tuple(RelationGetDescr(registry), values, nulls));
 	table_close(registry, RowExclusiveLock);
+}
+
+Jsonb *
+RegistryDefinition(const Container *container)
+{
+	Relation	registry = open_registry(AccessShareLock);
+	SysScanDesc scan;
+	HeapTuple	row = find_row(registry, container->relid, &scan);
+	Jsonb	   *definition = NULL;
+
+	if (HeapTupleIsValid(row))
+	{
+		bool		isnull;
+		Datum		value = heap_getattr(row, Anum_registry_definition, RelationGetDescr(registry), &isnull);
+
+		if (!isnull)
+			definition = DatumGetJsonbPCopy(value);
+	}
+	systable_endscan(scan);
+	table_close(registry, AccessShareLock);
+	return definition;
 }
 
 /* Forget a relation, if it is a container. */

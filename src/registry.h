@@ -43,7 +43,13 @@ extern void ContainerCheckColumn(Oid relid, const char *path, Form_pg_attribute 
 /* Forget a relation, if it is a container. */
 extern void RegistryDelete(Oid relid);
 
-/* Enter a container.  The caller has checked that the user owns the table. */
-extern void RegistryInsert(const Container *container);
+/*
+ * Enter a container, with its definition in Cosmos DB if it was made from one,
+ * else NULL.  The caller has checked that the user owns the table.
+ */
+extern void RegistryInsert(const Container *container, Jsonb *definition);
+
+/* That definition, palloc'd; NULL if there is none. */
+extern Jsonb *RegistryDefinition(const Container *container);
 
 #endif							/* PARTITIONKEY_REGISTRY_H */

@@ -13,5 +13,6 @@ extern int	SettingBatchRows;	/* rows copied in one transaction */
 extern double SettingCopyEffort;	/* share of the time that it copies while applications write */
 extern int	SettingPhysicalLimit;	/* size above which maintain divides a leaf, in megabytes */
 extern int	SettingLogicalLimit;	/* size of a logical partition that is reported, in megabytes */
+extern bool SettingIndexAllPaths;	/* an indexing policy's path for all properties makes an index */
 
 #endif							/* PARTITIONKEY_SETTINGS_H */
