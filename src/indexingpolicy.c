@@ -51,13 +51,13 @@ add_index(Plan *plan, PolicyIndex index)
 	plan->indexes = lappend(plan->indexes, memcpy(palloc(sizeof(index)), &index, sizeof(index)));
 }
 
-/* The column that a property is kept in, quoted; NULL if it is in the document. */
+/* The column that a property is kept in; NULL if it is in the document. */
 static const char *
 column_of(const Container *container, List *names)
 {
 	for (int i = 0; i < container->levels; i++)
 		if (PathNamesEqual(PathSegments(container->paths[i]), names))
-			return quote_identifier(container->columns[i]);
+			return container->columns[i];
 	if (list_length(names) != 1)
 		return NULL;
 	if (strcmp(linitial(names), "id") == 0)
@@ -85,16 +85,19 @@ index_column(const Container *container, List *names)
 {
 	const char *column = column_of(container, names);
 
-	return column ? pstrdup(column) : psprintf("(%s)", document_property(names));
+	return column ? pstrdup(quote_identifier(column)) : psprintf("(%s)", document_property(names));
 }
 
-/* Append a property to what an index is named after. */
+/* Append a property, or its column, to what an index is named after. */
 static char *
-add_label(char *label, List *names)
+add_label(const Container *container, char *label, List *names)
 {
-	char	   *last = names == NIL ? "doc" : downcase_identifier(llast(names), strlen(llast(names)), false, false);
+	const char *column = column_of(container, names);
+	char	   *property = names == NIL ? "doc" : llast(names);
 
-	return label ? psprintf("%s_%s", label, last) : last;
+	if (column == NULL)
+		column = downcase_identifier(property, strlen(property), false, false);
+	return label ? psprintf("%s_%s", label, column) : pstrdup(column);
 }
 
 /* Whether a path is a property that the service keeps, and no document here has. */
@@ -204,7 +207,7 @@ static void
 plan_included(Plan *plan, const JsonbValue *entry)
 {
 	IndexPath  *path = entry_path(plan, "indexingPolicy.includedPaths", entry, NULL);
-	PolicyIndex index = {.label = add_label(NULL, path->names)};
+	PolicyIndex index = {.label = add_label(plan->container, NULL, path->names)};
 
 	if (is_spatial(entry))
 		return;
@@ -270,7 +273,7 @@ plan_composite(Plan *plan, const JsonbValue *composite)
 					 errhint("Write a path such as \"/name\".")));
 		appendStringInfo(&columns, "%s%s%s", columns.len > 0 ? ", " : "",
 						 index_column(plan->container, path->names), direction(lfirst(cell)));
-		index.label = add_label(index.label, path->names);
+		index.label = add_label(plan->container, index.label, path->names);
 	}
 	if (columns.len == 0)
 		return;
@@ -358,8 +361,8 @@ append_unique(const Container *container, StringInfo columns, List *names)
 
 	if (column == NULL)
 		appendStringInfo(columns, ", (NULLIF(%s, 'null'::jsonb))", document_property(names));
-	else if (strcmp(column, "ts") == 0)
-		appendStringInfoString(columns, ", ts");
+	else if (ContainerLevel(container, column) < 0)
+		appendStringInfo(columns, ", %s", column);
 }
 
 /*
@@ -372,6 +375,7 @@ plan_unique(Plan *plan, const JsonbValue *key)
 	const char *hint = "Write for example \"uniqueKeyPolicy\": {\"uniqueKeys\": [{\"paths\": [\"/email\"]}]}.";
 	PolicyIndex index = {.unique = true, .method = "btree"};
 	StringInfoData columns;
+	StringInfoData given;
 	List	   *paths;
 	ListCell   *cell;
 	bool		has_id = ContainerLevel(plan->container, "id") >= 0;
@@ -385,6 +389,7 @@ plan_unique(Plan *plan, const JsonbValue *key)
 				 errmsg("uniqueKeyPolicy.uniqueKeys has an entry without paths"),
 				 errhint("%s", hint)));
 	initStringInfo(&columns);
+	initStringInfo(&given);
 	appendStringInfoString(&columns, ContainerColumnList(plan->container));
 	foreach(cell, paths)
 	{
@@ -400,15 +405,16 @@ plan_unique(Plan *plan, const JsonbValue *key)
 					 errmsg("uniqueKeyPolicy.uniqueKeys has the path \"%s\", which names no single value", path->text),
 					 errhint("Write a path such as \"/email\".")));
 		append_unique(plan->container, &columns, path->names);
+		appendStringInfo(&given, " \"%s\"", path->text);
 		has_id |= PathNamesEqual(path->names, list_make1("id"));
-		index.label = add_label(index.label, path->names);
+		index.label = add_label(plan->container, index.label, path->names);
 	}
 	foreach(cell, MemberNames(key))
 		if (strcmp(lfirst(cell), "paths") != 0)
 			add_idle(plan, psprintf("uniqueKeyPolicy.uniqueKeys.%s", (char *) lfirst(cell)));
 	index.columns = columns.data;
 	if (has_id)
-		add_idle(plan, psprintf("uniqueKeyPolicy.uniqueKeys \"%s\" (the primary key has the id already)", index.label));
+		add_idle(plan, psprintf("uniqueKeyPolicy.uniqueKeys%s (the primary key has the id already)", given.data));
 	else
 		add_index(plan, index);
 }
