@@ -12,7 +12,6 @@
 #include <ctype.h>
 #include <math.h>
 
-#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "parser/scansup.h"
 #include "utils/builtins.h"
@@ -344,7 +343,8 @@ kept(const Definition *definition, const JsonbValue *container)
 	foreach(cell, definition->service)
 		json = DirectFunctionCall2(jsonb_delete, json, CStringGetTextDatum(lfirst(cell)));
 	(void) MemberFind(container, "partitionKey", &key);
-	key_json = DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(JsonbValueToJsonb(&key)), DirectFunctionCall1(jsonb_in, CStringGetDatum(told)));
+	key_json = DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(JsonbValueToJsonb(&key)),
+								   DirectFunctionCall1(jsonb_in, CStringGetDatum(told)));
 	initStringInfo(&whole);
 	appendStringInfo(&whole, "{\"partitionKey\": %s}", DatumGetCString(DirectFunctionCall1(jsonb_out, key_json)));
 	json = DirectFunctionCall2(jsonb_concat, json, DirectFunctionCall1(jsonb_in, CStringGetDatum(whole.data)));

@@ -220,7 +220,10 @@ plan_included(Plan *plan, const JsonbValue *entry)
 	{
 		index.method = "gin";
 		index.all_paths = path->names == NIL;
-		index.columns = psprintf("(%s) jsonb_path_ops", property_without_excluded(plan, path->names));
+		index.columns = property_without_excluded(plan, path->names);
+		if (strcmp(index.columns, "doc") != 0)
+			index.columns = psprintf("(%s)", index.columns);
+		index.columns = psprintf("%s jsonb_path_ops", index.columns);
 	}
 	else
 	{
