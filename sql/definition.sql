@@ -85,6 +85,7 @@ SELECT keyed('{"paths": ["/a"], "kind": "hash"}');
 SELECT keyed('{"paths": ["/a"], "kind": 1}');
 SELECT keyed('{"paths": ["/a"], "version": "2"}');
 SELECT keyed('{"paths": ["/a"], "version": 1.5}');
+SELECT keyed('{"paths": ["/a"], "version": 1e309}');
 SELECT keyed('{"paths": ["/_partitionKey"], "kind": "Hash", "version": 1, "systemKey": true}');
 SELECT keyed('{"paths": ["/_partitionKey"], "kind": "Hash", "version": 2, "systemKey": true}', '{jsonb}');
 SELECT keyed('{"paths": ["/a"], "version": 2, "systemKey": false, "extra": 1}');

@@ -234,7 +234,7 @@ set_version(Definition *definition, const JsonbValue *key, List *paths)
 
 		if (version.type != jbvNumeric)
 			MemberKindError("partitionKey.version", &version, "a number", key_hint(paths));
-		number = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(version.val.numeric)));
+		number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(version.val.numeric)));
 		if (number != 1 && number != 2)
 			definition_error(psprintf("partitionKey.version %s is unknown",
 									  DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(version.val.numeric)))),
@@ -329,25 +329,28 @@ check_ttl(const JsonbValue *container)
 						 NULL, "Write -1, for items that tell their own, or whole seconds from 1 to 2147483647.");
 }
 
+/* An object with the members of two; those of the second win. */
+static Datum
+merged(Datum json, const char *members)
+{
+	return DirectFunctionCall2(jsonb_concat, json, DirectFunctionCall1(jsonb_in, CStringGetDatum(members)));
+}
+
 /* The container's part of the definition as it is kept: what the service sets is left out, kind and version are told. */
 static Jsonb *
 kept(const Definition *definition, const JsonbValue *container)
 {
 	Datum		json = JsonbPGetDatum(JsonbValueToJsonb((JsonbValue *) container));
 	JsonbValue	key;
-	char	   *told = psprintf("{\"kind\": \"%s\", \"version\": %d}", definition->kind, definition->version);
 	Datum		key_json;
-	StringInfoData whole;
 	ListCell   *cell;
 
 	foreach(cell, definition->service)
 		json = DirectFunctionCall2(jsonb_delete, json, CStringGetTextDatum(lfirst(cell)));
 	(void) MemberFind(container, "partitionKey", &key);
-	key_json = DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(JsonbValueToJsonb(&key)),
-								   DirectFunctionCall1(jsonb_in, CStringGetDatum(told)));
-	initStringInfo(&whole);
-	appendStringInfo(&whole, "{\"partitionKey\": %s}", DatumGetCString(DirectFunctionCall1(jsonb_out, key_json)));
-	json = DirectFunctionCall2(jsonb_concat, json, DirectFunctionCall1(jsonb_in, CStringGetDatum(whole.data)));
+	key_json = merged(JsonbPGetDatum(JsonbValueToJsonb(&key)),
+					  psprintf("{\"kind\": \"%s\", \"version\": %d}", definition->kind, definition->version));
+	json = merged(json, psprintf("{\"partitionKey\": %s}", DatumGetCString(DirectFunctionCall1(jsonb_out, key_json))));
 	return DatumGetJsonbP(JsonbStripNulls(json));
 }
 
@@ -440,8 +443,7 @@ container_definition(PG_FUNCTION_ARGS)
 	appendStringInfoString(&id, "{\"id\": ");
 	escape_json(&id, current_id(container, &root));
 	appendStringInfoChar(&id, '}');
-	PG_RETURN_DATUM(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(json),
-										DirectFunctionCall1(jsonb_in, CStringGetDatum(id.data))));
+	PG_RETURN_DATUM(merged(JsonbPGetDatum(json), id.data));
 }
 
 /*

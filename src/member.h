@@ -34,7 +34,6 @@ extern List *MemberElements(const JsonbValue *array);
 extern char *MemberCString(const JsonbValue *string);
 
 /* An error (22023): a member, as the user would name it, is of another kind than the one wanted. */
-extern void MemberKindError(const char *member, const JsonbValue *value, const char *wanted, const char *hint)
-			pg_attribute_noreturn();
+extern void MemberKindError(const char *member, const JsonbValue *value, const char *wanted, const char *hint);
 
 #endif							/* PARTITIONKEY_MEMBER_H */
