@@ -161,6 +161,7 @@ SELECT * FROM indexed('{"includedPaths": [{"path": "/tags/[]/?"}, {"path": "/ite
 SELECT * FROM indexed('{"compositeIndexes": [[{"path": "/name", "order": "ascending"}, {"path": "/age", "order": "descending"}], [{"path": "/TenantId"}, {"path": "/_ts", "order": "descending"}], []]}');
 -- excluded: the more precise path wins
 SELECT * FROM indexed('{"includedPaths": [{"path": "/a/*"}, {"path": "/a/b/c/?"}, {"path": "/x/?"}], "excludedPaths": [{"path": "/*"}, {"path": "/a/b/*"}, {"path": "/a/d/[]/?"}, {"path": "/x/?"}]}');
+SELECT * FROM indexed('{"includedPaths": [{"path": "/l/[]/a/?"}, {"path": "/m/[]/b/?"}, {"path": "/n/[]/c/?"}], "excludedPaths": [{"path": "/l/[]/a/?"}, {"path": "/m/[]/z/?"}, {"path": "/n/[]/?"}]}');
 SELECT * FROM indexed('{"includedPaths": [{"path": "/*"}], "excludedPaths": [{"path": "/*"}]}');
 SET partitionkey.index_all_paths = on;
 SELECT * FROM indexed('{"includedPaths": [{"path": "/*"}], "excludedPaths": [{"path": "/\"_etag\"/?"}]}');

@@ -173,7 +173,8 @@ is_excluded(const Plan *plan, const IndexPath *path)
 		IndexPath  *other = lfirst(cell);
 
 		if (PathNamesEqual(path->names, other->names) && path->below == other->below &&
-			path->in_array == other->in_array && path->in_element == other->in_element)
+			path->in_array == other->in_array &&
+			(!(path->in_element || other->in_element) || strcmp(path->text, other->text) == 0))
 			return true;
 	}
 	return false;
