@@ -1236,3 +1236,23 @@ COMMENT ON COLUMN routing_stats.levels IS 'for each partition key path, the stat
 COMMENT ON COLUMN routing_stats.advice IS 'what the figures suggest';
 COMMENT ON COLUMN routing_stats.since IS 'when counting began';
 GRANT SELECT ON routing_stats TO PUBLIC;
+
+----------------------------------------------------------------------------
+-- Staging from Cosmos: definitions
+----------------------------------------------------------------------------
+
+CREATE FUNCTION create_container_from_definition(definition jsonb, name text DEFAULT NULL, key_types text[] DEFAULT NULL, partitions int[] DEFAULT NULL)
+	RETURNS regclass
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION create_container_from_definition(jsonb, text, text[], int[]) IS
+	'makes a container, with its table, from its definition in Cosmos DB';
+
+CREATE FUNCTION container_definition(container regclass) RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION container_definition(regclass) IS
+	'the definition with which the container can be made in Cosmos DB';
+
+CREATE FUNCTION epk_of(container regclass, key jsonb) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION epk_of(regclass, jsonb) IS
+	'the effective partition key that Cosmos DB gives a key, by the kind and version of the container''s definition';

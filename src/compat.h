@@ -62,4 +62,11 @@
 	((append)->part_prune_index < 0 ? NULL : list_nth_node(PartitionPruneInfo, (stmt)->partPruneInfos, (append)->part_prune_index))
 #endif
 
+/* Takes away members of objects that are null. */
+#if PG_VERSION_NUM < 180000
+#define JsonbStripNulls(json) DirectFunctionCall1(jsonb_strip_nulls, json)
+#else
+#define JsonbStripNulls(json) DirectFunctionCall2(jsonb_strip_nulls, json, BoolGetDatum(false))
+#endif
+
 #endif							/* PARTITIONKEY_COMPAT_H */

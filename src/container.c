@@ -350,7 +350,7 @@ create_container(PG_FUNCTION_ARGS)
 	table_close(rel, NoLock);
 
 	make_container(&container, &layout, owner, partitioned, !PG_ARGISNULL(2));
-	RegistryInsert(&container);
+	RegistryInsert(&container, NULL);
 	PG_RETURN_OID(container.relid);
 }
 

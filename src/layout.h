@@ -37,7 +37,8 @@ extern void LayoutFromDatum(Layout *layout, Datum partitions, bool isnull, int p
  */
 extern void LayoutCheckLocks(const Layout *layout, int relations);
 
-/* The operator class of a level's key column, as "schema"."name". */
+/* The operator class of a type, and of a level's key column, as "schema"."name". */
+extern char *LayoutTypeOperatorClass(Oid typid, PositionHash hash);
 extern char *LayoutOperatorClass(const Container *container, int level);
 
 /* Its operator family. */

@@ -214,7 +214,7 @@ ContainerCheckColumn(Oid relid, const char *path, Form_pg_attribute att)
 }
 
 void
-RegistryInsert(const Container *container)
+RegistryInsert(const Container *container, Jsonb *definition)
 {
 	Relation	registry = open_registry(RowExclusiveLock);
 	Datum		values[Natts_registry] = {0};
@@ -226,7 +226,8 @@ RegistryInsert(const Container *container)
 	values[Anum_registry_paths - 1] = strings_datum(container->paths, container->levels);
 	values[Anum_registry_columns - 1] = strings_datum(container->columns, container->levels);
 	values[Anum_registry_hash - 1] = CStringGetTextDatum(PositionHashName(container->hash));
-	nulls[Anum_registry_definition - 1] = true;
+	values[Anum_registry_definition - 1] = JsonbPGetDatum(definition);
+	nulls[Anum_registry_definition - 1] = definition == NULL;
 	values[Anum_registry_partitions - 1] = partitions_datum(container);
 	values[Anum_registry_isolated - 1] = DirectFunctionCall1(jsonb_in, CStringGetDatum("[]"));
 	CatalogTupleInsert(registry, heap_form_tuple(RelationGetDescr(registry), values, nulls));
@@ -270,6 +271,27 @@ RegistrySetIsolated(Oid relid, Jsonb *keys)
 					   heap_modify_tuple(row, RelationGetDescr(registry), values, nulls, replace));
 	systable_endscan(scan);
 	table_close(registry, RowExclusiveLock);
+}
+
+Jsonb *
+RegistryDefinition(const Container *container)
+{
+	Relation	registry = open_registry(AccessShareLock);
+	SysScanDesc scan;
+	HeapTuple	row = find_row(registry, container->relid, &scan);
+	Jsonb	   *definition = NULL;
+
+	if (HeapTupleIsValid(row))
+	{
+		bool		isnull;
+		Datum		value = heap_getattr(row, Anum_registry_definition, RelationGetDescr(registry), &isnull);
+
+		if (!isnull)
+			definition = DatumGetJsonbPCopy(value);
+	}
+	systable_endscan(scan);
+	table_close(registry, AccessShareLock);
+	return definition;
 }
 
 /* Forget a relation, if it is a container. */

@@ -49,7 +49,13 @@ extern void RegistryDelete(Oid relid);
 extern Jsonb *RegistryIsolated(Oid relid);
 extern void RegistrySetIsolated(Oid relid, Jsonb *keys);
 
-/* Enter a container.  The caller has checked that the user owns the table. */
-extern void RegistryInsert(const Container *container);
+/*
+ * Enter a container, with its definition in Cosmos DB if it was made from one,
+ * else NULL.  The caller has checked that the user owns the table.
+ */
+extern void RegistryInsert(const Container *container, Jsonb *definition);
+
+/* That definition, palloc'd; NULL if there is none. */
+extern Jsonb *RegistryDefinition(const Container *container);
 
 #endif							/* PARTITIONKEY_REGISTRY_H */
