@@ -1184,3 +1184,13 @@ CREATE FUNCTION simulate_cosmos(relation regclass, paths text[], physical_partit
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE COST 10000 ROWS 4;
 COMMENT ON FUNCTION simulate_cosmos(regclass, text[], int) IS
 	'where the rows of a table would lie in Cosmos DB with these partition key paths: its even ranges of effective partition keys';
+
+----------------------------------------------------------------------------
+-- Coming from Cosmos: exports
+----------------------------------------------------------------------------
+
+CREATE FUNCTION read_export(source text)
+	RETURNS TABLE (file text, line bigint, byte_offset bigint, item jsonb, fault text, reason text, text text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 10000 ROWS 10000;
+COMMENT ON FUNCTION read_export(text) IS
+	'the items of an export of Cosmos DB, a file or folder of the server, and what is wrong with those that can''t be read';

@@ -39,19 +39,22 @@ typedef struct Item
 	Jsonb	   *doc;			/* NULL if the item is faulty */
 	ItemFault	fault;
 	char	   *reason;			/* of a fault, without full stop; else NULL */
-} Item;
+} CosmosItem;
 
 /*
  * Set doc, or fault and reason, from the text; they are palloc'd, and so is what is
  * needed on the way.  The depth of brackets in the text is known to the caller.
  */
-extern void ItemParse(Item *item, int depth);
+extern void ItemParse(CosmosItem *item, int depth);
+
+/* Declare an item faulty. */
+extern void ItemSetFault(CosmosItem *item, ItemFault fault, char *reason);
 
 /*
  * An item from a text of the server encoding: no file, line 1, offset 0.  What it
  * points to, besides the text, is palloc'd.
  */
-extern void ItemFromText(Item *item, char *text, int length);
+extern void ItemFromText(CosmosItem *item, char *text, int length);
 
 /* A short name for a fault: "broken JSON", "lone surrogate" ... */
 extern const char *ItemFaultName(ItemFault fault);
@@ -60,6 +63,6 @@ extern const char *ItemFaultName(ItemFault fault);
  * The text, or its first bytes up to a limit, in the server encoding, to be kept in
  * a column: what is not valid there is written as \xHH, byte by byte.  palloc'd.
  */
-extern char *ItemPrintable(const Item *item, int limit);
+extern char *ItemPrintable(const CosmosItem *item, int limit);
 
 #endif							/* PARTITIONKEY_ITEM_H */

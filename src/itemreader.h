@@ -28,7 +28,7 @@ extern ItemReader *ItemReaderOpen(const char *source);
  * Read the next item, sound or faulty; false at the end.  What it points to is valid
  * until the next call.  Checks for interrupts.
  */
-extern bool ItemReaderNext(ItemReader *reader, Item *item);
+extern bool ItemReaderNext(ItemReader *reader, CosmosItem *item);
 
 /* Bytes read so far, and in all, as the files are stored: for progress. */
 extern int64 ItemReaderBytes(const ItemReader *reader);
