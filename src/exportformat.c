@@ -6,6 +6,7 @@
 
 #include "exportformat.h"
 #include "item.h"
+#include "jsonscan.h"
 
 #define LOOK_AHEAD			(2 * MAX_ITEM_BYTES)
 #define FIRST_LINES			3
@@ -22,21 +23,6 @@ peek_token(ExportBuffer *buffer, int *ahead)
 	while (IsBlank(peek(buffer, *ahead)))
 		(*ahead)++;
 	return peek(buffer, *ahead);
-}
-
-/* From the quote that begins a string ahead, move to the one that ends it; false if there is none. */
-static bool
-pass_string(ExportBuffer *buffer, int *ahead)
-{
-	for (;;)
-	{
-		char		c = peek(buffer, ++(*ahead));
-
-		if (c == '\0' || c == '"')
-			return c == '"';
-		if (c == '\\')
-			(*ahead)++;
-	}
 }
 
 /* Whether a string that begins ahead is a name. */
@@ -75,39 +61,43 @@ has_objects(ExportBuffer *buffer, int ahead)
 int
 FormatFindWrapped(ExportBuffer *buffer, char *name)
 {
-	int			depth = 0;
+	JsonScan	scan;
 	int			elements = 0;
-	char		previous = '\0';
-	int			start = 0;		/* of the last member's name */
+	bool		naming = false; /* in the name of a member */
+	int			start = 0;		/* of the last name */
 	int			length = 0;
 	char		c;
 
-	for (int i = 0; (c = peek_token(buffer, &i)) != '\0'; i++)
+	ScanStart(&scan);
+	for (int i = 0; (c = peek(buffer, i)) != '\0'; i++)
 	{
-		int			token = i;
+		bool		at_top = scan.depth == 1 && !scan.quoted;
+		char		previous = scan.previous;
+		ScanState	state = ScanNext(&scan, c);
 
-		if (c == '"' && !pass_string(buffer, &i))
-			break;
-		if (c == '"' && depth == 1 && previous != ':')
+		if (state == SCAN_BROKEN)
+			break;				/* in one of the elements, if there are any */
+		if (at_top && c == '"' && previous != ':')
 		{
-			start = token + 1;
+			naming = true;
+			start = i + 1;
+		}
+		else if (naming && !scan.quoted)
+		{
+			naming = false;
 			length = i - start;
 			if (is_name(buffer, start, length, "id"))
 				return 0;
 		}
-		else if (c == '{' || c == '[')
-		{
-			if (++depth == 2 && c == '[' && elements == 0 && has_objects(buffer, i) && is_wrapper_name(buffer, start, length, name))
-				elements = i + 1;
-		}
-		else if ((c == '}' || c == ']') && --depth == 0)
+		else if (at_top && c == '[' && elements == 0 && has_objects(buffer, i) && is_wrapper_name(buffer, start, length, name))
+			elements = i + 1;
+		else if (state == SCAN_CLOSED)
 		{
 			i++;
 			if (elements > 0 && strcmp(name, "Documents") != 0 && peek_token(buffer, &i) != '\0')
 				return 0;
 			return elements;
 		}
-		previous = c;
 	}
 	return elements;
 }
@@ -116,24 +106,17 @@ FormatFindWrapped(ExportBuffer *buffer, char *name)
 static bool
 fills_line(ExportBuffer *buffer, int *ahead)
 {
-	int			depth = 0;
+	JsonScan	scan;
+	ScanState	state = SCAN_OPEN;
 	char		c;
 
-	while ((c = peek(buffer, *ahead)) != '\0' && c != '\n')
-	{
-		if (c == '"' && !pass_string(buffer, ahead))
-			return false;
-		if (c == '{' || c == '[')
-			depth++;
-		if ((c == '}' || c == ']') && --depth == 0)
-			break;
-		(*ahead)++;
-	}
-	if (c != '}')
+	ScanStart(&scan);
+	for (; state == SCAN_OPEN && (c = peek(buffer, *ahead)) != '\0' && c != '\n'; (*ahead)++)
+		state = ScanNext(&scan, c);
+	if (state != SCAN_CLOSED)
 		return false;
-	do
-		c = peek(buffer, ++(*ahead));
-	while (c != '\0' && strchr(" \t\r,]}", c) != NULL);
+	while ((c = peek(buffer, *ahead)) != '\0' && strchr(" \t\r,]}", c) != NULL)
+		(*ahead)++;
 	return c == '\0' || c == '\n';
 }
 

@@ -6,108 +6,11 @@
 
 #include "item.h"
 #include "itemend.h"
+#include "jsonscan.h"
 
-#define SCAN_DEPTH			(2 * MAX_ITEM_DEPTH)	/* deeper, brackets are only counted */
 #define MAX_HELD			(16 * MAX_ITEM_BYTES)	/* with escapes and blanks, no sound item is longer */
 #define KEPT_BYTES			1000	/* of one that is */
 #define FOLLOWERS			20	/* objects in a row that make an array of items */
-
-typedef enum ScanState
-{
-	SCAN_OPEN,
-	SCAN_CLOSED,
-	SCAN_BROKEN
-} ScanState;
-
-/* Going through JSON that begins with a bracket. */
-typedef struct Scan
-{
-	int			depth;
-	int			deepest;
-	bool		quoted;
-	bool		escaped;
-	char		previous;		/* the last character that is no blank */
-	char		open[SCAN_DEPTH];	/* brackets */
-} Scan;
-
-static inline void
-scan_start(Scan *scan)
-{
-	memset(scan, 0, offsetof(Scan, open));
-}
-
-static inline char
-innermost(const Scan *scan)
-{
-	return scan->open[scan->depth - 1];
-}
-
-/* Whether a bracket may be opened here; deeper than we remember, anywhere. */
-static inline bool
-may_open(const Scan *scan)
-{
-	if (scan->depth == 0 || scan->depth > SCAN_DEPTH)
-		return true;
-	if (innermost(scan) == '{')
-		return scan->previous == ':';
-	return scan->previous == '[' || scan->previous == ',';
-}
-
-static inline ScanState
-open_bracket(Scan *scan, char bracket)
-{
-	if (!may_open(scan))
-		return SCAN_BROKEN;
-	if (scan->depth < SCAN_DEPTH)
-		scan->open[scan->depth] = bracket;
-	scan->depth++;
-	scan->deepest = Max(scan->deepest, scan->depth);
-	return SCAN_OPEN;
-}
-
-static inline ScanState
-close_bracket(Scan *scan, char bracket)
-{
-	if (scan->depth <= SCAN_DEPTH && innermost(scan) != bracket)
-		return SCAN_BROKEN;
-	scan->depth--;
-	return scan->depth == 0 ? SCAN_CLOSED : SCAN_OPEN;
-}
-
-/* Take the next character of a string, which has no line ends. */
-static inline ScanState
-scan_quoted(Scan *scan, char c)
-{
-	if (c == '\n')
-		return SCAN_BROKEN;
-	if (scan->escaped)
-		scan->escaped = false;
-	else if (c == '\\')
-		scan->escaped = true;
-	else if (c == '"')
-		scan->quoted = false;
-	return SCAN_OPEN;
-}
-
-/* Take the next character. */
-static inline ScanState
-scan_next(Scan *scan, char c)
-{
-	ScanState	state = SCAN_OPEN;
-
-	if (scan->quoted)
-		return scan_quoted(scan, c);
-	if (IsBlank(c))
-		return SCAN_OPEN;
-	if (c == '"')
-		scan->quoted = true;
-	else if (c == '{' || c == '[')
-		state = open_bracket(scan, c);
-	else if (c == '}' || c == ']')
-		state = close_bracket(scan, c == '}' ? '{' : '[');
-	scan->previous = c;
-	return state;
-}
 
 /* Whether the file is at its end so many bytes ahead; a NUL may be one that is in it. */
 static bool
@@ -182,18 +85,18 @@ pass_scanned(ItemEnd *end, ExportBuffer *buffer)
 static ScanState
 scan_item(ItemEnd *end, ExportBuffer *buffer)
 {
-	Scan		scan;
+	JsonScan	scan;
 	ScanState	state = SCAN_OPEN;
 	bool		flat = false;
 
-	scan_start(&scan);
+	ScanStart(&scan);
 	while (state == SCAN_OPEN)
 	{
 		char		c = BufferPeek(buffer, end->length);
 
 		if ((c == '\0' && is_end(buffer, end->length)) || (c == '\n' && line_ends_item(end, buffer, end->length, &flat)))
 			break;
-		state = scan_next(&scan, c);
+		state = ScanNext(&scan, c);
 		if (state != SCAN_BROKEN)
 			end->length++;
 		if (end->length > MAX_HELD)
@@ -298,17 +201,17 @@ end_by_indentation(ExportBuffer *buffer)
 static bool
 pass_object(ExportBuffer *buffer, int *ahead)
 {
-	Scan		scan;
+	JsonScan	scan;
 	ScanState	state = SCAN_OPEN;
 
-	scan_start(&scan);
+	ScanStart(&scan);
 	while (state == SCAN_OPEN && *ahead < MAX_HELD)
 	{
 		char		c = BufferPeek(buffer, *ahead);
 
 		if (c == '\0')
 			return false;
-		state = scan_next(&scan, c);
+		state = ScanNext(&scan, c);
 		(*ahead)++;
 	}
 	return state == SCAN_CLOSED;
@@ -430,18 +333,18 @@ ItemFindEnd(ItemEnd *end, ExportBuffer *buffer)
 bool
 ItemPassObject(ExportBuffer *buffer)
 {
-	Scan		scan;
+	JsonScan	scan;
 	ScanState	state = SCAN_OPEN;
 
-	scan_start(&scan);
-	(void) scan_next(&scan, '{');
+	ScanStart(&scan);
+	(void) ScanNext(&scan, '{');
 	while (state != SCAN_CLOSED)
 	{
 		char		c = BufferPeek(buffer, 0);
 
 		if (c == '\0' && is_end(buffer, 0))
 			return false;
-		state = scan_next(&scan, c);
+		state = ScanNext(&scan, c);
 		BufferPass(buffer, 1);
 	}
 	return true;
@@ -450,11 +353,11 @@ ItemPassObject(ExportBuffer *buffer)
 int
 ItemDepth(const char *text, int length)
 {
-	Scan		scan;
+	JsonScan	scan;
 
-	scan_start(&scan);
+	ScanStart(&scan);
 	for (int i = 0; i < length; i++)
 		if (scan.depth > 0 || text[i] == '{' || text[i] == '[')
-			(void) scan_next(&scan, text[i]);
+			(void) ScanNext(&scan, text[i]);
 	return scan.deepest;
 }
