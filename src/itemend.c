@@ -81,6 +81,19 @@ pass_scanned(ItemEnd *end, ExportBuffer *buffer)
 	end->length = 0;
 }
 
+/* How many bytes of a string ahead, of those in the buffer, are nothing but text. */
+static inline int
+plain_bytes(const ExportBuffer *buffer, int ahead)
+{
+	const char *start = BufferAhead(buffer, ahead);
+	const char *end = buffer->data + buffer->length;
+	const char *p = start;
+
+	while (p < end && *p != '"' && *p != '\\' && *p != '\n')
+		p++;
+	return p - start;
+}
+
 /* Scan the item as one that is sound. */
 static ScanState
 scan_item(ItemEnd *end, ExportBuffer *buffer)
@@ -99,6 +112,8 @@ scan_item(ItemEnd *end, ExportBuffer *buffer)
 		state = ScanNext(&scan, c);
 		if (state != SCAN_BROKEN)
 			end->length++;
+		if (scan.quoted && !scan.escaped)
+			end->length += plain_bytes(buffer, end->length);
 		if (end->length > MAX_HELD)
 			pass_scanned(end, buffer);
 	}
