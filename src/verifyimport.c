@@ -182,7 +182,7 @@ add_entry(Comparison *cmp, const Component *key, Jsonb *doc, bool stored)
 	for (int i = 0; i < cmp->container->levels; i++)
 		hash = hash_combine64(hash, Position(HASH_XXHASH, &key[i]));
 	ExecClearTuple(cmp->entry);
-	memset(cmp->entry->tts_isnull, false, ENTRY_COLUMNS);
+	memset(cmp->entry->tts_isnull, false, ENTRY_COLUMNS * sizeof(bool));
 	values[ENTRY_HASH] = UInt64GetDatum(hash);
 	values[ENTRY_KEY] = JsonbPGetDatum(KeyToJsonb(key, cmp->container->levels));
 	values[ENTRY_STORED] = BoolGetDatum(stored);
@@ -304,8 +304,8 @@ put_partition(ReturnSetInfo *result, const Partition *partition, const char *tex
 	values[0] = JsonbPGetDatum(partition->key);
 	values[1] = Int64GetDatum(partition->exported.items);
 	values[2] = Int64GetDatum(partition->stored.items);
-	values[3] = CStringGetTextDatum(psprintf("%016" INT64_MODIFIER "x", counted(partition, &partition->exported)));
-	values[4] = CStringGetTextDatum(psprintf("%016" INT64_MODIFIER "x", counted(partition, &partition->stored)));
+	values[3] = CStringGetTextDatum(psprintf("%016llx", (unsigned long long) counted(partition, &partition->exported)));
+	values[4] = CStringGetTextDatum(psprintf("%016llx", (unsigned long long) counted(partition, &partition->stored)));
 	if (text != NULL)
 		values[5] = CStringGetTextDatum(text);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
