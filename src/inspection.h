@@ -93,6 +93,7 @@ typedef struct Inspection
 	AskedPath  *paths;
 	int64		keyed;			/* items whose values at all paths can be part of a key */
 	Tally		keys;
+	Tally		keyed_ids;		/* keys with ids */
 	Jsonb	   *largest_key;
 } Inspection;
 

@@ -321,9 +321,9 @@ difference_of_all(const Comparison *cmp, int64 partitions, int64 different)
 	if (different > 0)
 		appendStringInfo(&text, INT64_FORMAT " of " INT64_FORMAT " logical partitions differ", different, partitions);
 	if (cmp->faulty > 0)
-		appendStringInfo(&text, "%s" INT64_FORMAT " items of the export can't be read", text.len > 0 ? "; " : "", cmp->faulty);
+		appendStringInfo(&text, "%sitems that can't be read: " INT64_FORMAT, text.len > 0 ? "; " : "", cmp->faulty);
 	if (cmp->keyless > 0)
-		appendStringInfo(&text, "%s" INT64_FORMAT " have an object or array as key", text.len > 0 ? "; " : "", cmp->keyless);
+		appendStringInfo(&text, "%sitems with an object or array as key: " INT64_FORMAT, text.len > 0 ? "; " : "", cmp->keyless);
 	return text.len > 0 ? text.data : NULL;
 }
 

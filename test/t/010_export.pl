@@ -243,6 +243,10 @@ is(ids_of(file(qq({"id":"1"}\n{"id":"2","a))), '1 broken JSON', 'a line that is 
 $path = file('[{"id":"1"},{"id":"2","s":"' . 'x' x 50000000 . '"},{"id":"3"}]');
 is(items_of($path), '1:1:1 1:12:too large 1:50000030:3', 'an item of 50 MB');
 
+# what can't be told apart, for more than an item can have
+$path = file('[{"id":"1"},{"id":"2,"s":"' . '[{}],' x 600000 . '"},{"id":"3"}]');
+is(ids_of($path), '1 broken JSON 3', 'an item with brackets in a string that is not one');
+
 # Commas too many or too few break no item, nor does the next one on its line.
 is(ids_of(file(qq({"id":"1"}\n{"id":"2"} {"id":"3"\n{"id":"4"}\n))), '1 2 broken JSON 4', 'two objects on a line');
 is(ids_of(file('[{"id":"1"} {"id":"2"},,{"id":"3"},]')), '1 2 3', 'commas in an array');
@@ -372,6 +376,11 @@ is($node->safe_psql('postgres', "SELECT name || ' ' || distinct_keys || ' ' || (
 	ARRAY['/\"a/b\"', '/it''s', '/''say \"hi\"''', '/d.e', '/\" f \"']) WHERE kind = 'path'"),
 	qq(/"a/b" 2 text\n/it's 2 boolean\n/'say "hi"' 1 double precision\n/d.e 2 double precision\n/" f " 1 text), 'paths with quotes, dots and blanks');
 
+# the same id again, in one logical partition and in another
+$path = file(join "\n", map { my ($id, $pk) = @$_; qq({"id":"$id","pk":$pk}) } [ 1, '"a"' ], [ 1, '"b"' ], [ 1, 42 ], [ 1, '42.0' ], [ 1, '"42"' ], [ 1, 'null' ], [ 2, 'null' ], [ 1, '"a"' ], [ 1, '"a"' ]);
+is($node->safe_psql('postgres', "SELECT items, distinct_keys, largest_key, note FROM partitionkey.inspect_export('$path', '{/pk}') WHERE kind = 'key'"),
+	'9|5|["a"]|3 items with the key and id of another one', 'duplicates');
+
 # keys beyond 2^53
 $path = file(join "\n", map { qq({"id":"$_","pk":$_}) } qw(9007199254740992 9007199254740993 9223372036854775806 9223372036854775807 42 42.0 4.2e1 -0 0));
 is($node->safe_psql('postgres', "SELECT distinct_keys, note FROM partitionkey.inspect_export('$path', '{/pk}') WHERE kind = 'path'"),
@@ -422,7 +431,7 @@ $path = file(qq({"id":"1","pk":"a","n":1,"x":1,"y":1}\n{"id":"2","pk":"a","n":1,
 $node->safe_psql('postgres', q{TRUNCATE c;
 	INSERT INTO c VALUES ('"a"', 1, '1', '{"id":"1","pk":"a","n":1,"x":1,"y":2}'), ('"a"', 1, '2', '{"id":"2","pk":"a","n":1,"x":2,"y":1}')});
 is($node->safe_psql('postgres', $verify =~ s/import\('c', '[^']*'/import('c', '$path'/r),
-	qq(["a", 1]|2|2|f|other content\n|2|2|f|1 of 1 logical partitions differ; 1 items of the export can't be read; 1 have an object or array as key), 'members exchanged');
+	qq(["a", 1]|2|2|f|other content\n|2|2|f|1 of 1 logical partitions differ; items that can't be read: 1; items with an object or array as key: 1), 'members exchanged');
 $node->safe_psql('postgres', 'TRUNCATE c');
 is($node->safe_psql('postgres', "SELECT * FROM partitionkey.verify_import('c', '" . file('[]') . "')"), '|0|0|0000000000000000|0000000000000000|', 'nothing, twice');
 
