@@ -178,8 +178,9 @@ count_large_number(AskedPath *path, const JsonbValue *value, const Component *c)
 {
 	if (c->type != COMPONENT_NUMBER || fabs(c->number) < EXACT_INTEGERS)
 		return;
-	TallyAdd(&path->exact, DatumGetUInt64(DirectFunctionCall2(hash_numeric_extended, NumericGetDatum(value->val.numeric), Int64GetDatum(0))));
-	TallyAdd(&path->rounded, Position(HASH_XXHASH, c));
+	(void) TallyAdd(&path->exact, DatumGetUInt64(DirectFunctionCall2(hash_numeric_extended,
+																	 NumericGetDatum(value->val.numeric), Int64GetDatum(0))));
+	(void) TallyAdd(&path->rounded, Position(HASH_XXHASH, c));
 }
 
 /* Count the value at a path; false if it can't be part of a key. */

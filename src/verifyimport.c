@@ -168,7 +168,8 @@ start_sort(Comparison *cmp)
 	bool		nulls_first[] = {false, false};
 	TupleDesc	desc = entry_desc();
 
-	cmp->sort = tuplesort_begin_heap(desc, lengthof(columns), columns, operators, collations, nulls_first, work_mem, NULL, TUPLESORT_NONE);
+	cmp->sort = tuplesort_begin_heap(desc, lengthof(columns), columns, operators, collations, nulls_first,
+									 work_mem, NULL, TUPLESORT_NONE);
 	cmp->entry = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 }
 
