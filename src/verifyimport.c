@@ -232,6 +232,26 @@ add_export(Comparison *cmp, const char *source)
 	ItemReaderClose(reader);
 }
 
+/*
+ * Set the key of a row.  Where its document has no value at a path, and the column
+ * can't say so, the value was computed while loading: it counts as none, as it does for
+ * the item of the export.
+ */
+static void
+set_stored_key(const Comparison *cmp, TupleTableSlot *slot, Jsonb *doc, Component *key)
+{
+	for (int i = 0; i < cmp->container->levels; i++)
+	{
+		JsonbValue	ignored;
+		bool		isnull;
+
+		if (getBaseType(cmp->types[i]) != JSONBOID && !ExtractValue(&doc->root, cmp->names[i], &ignored))
+			(void) ExtractProperty(&doc->root, cmp->names[i], &key[i]);
+		else
+			(void) ComponentSetDatum(&key[i], cmp->types[i], slot_getattr(slot, cmp->columns[i], &isnull));
+	}
+}
+
 /* Add a row of the container.  A document that is NULL has no properties. */
 static void
 add_stored(TupleTableSlot *slot, void *state)
@@ -239,14 +259,14 @@ add_stored(TupleTableSlot *slot, void *state)
 	Comparison *cmp = state;
 	Component	key[MAX_LEVELS];
 	bool		isnull;
-	Datum		value;
+	Datum		value = slot_getattr(slot, cmp->document, &isnull);
+	Jsonb	   *doc;
 
-	for (int i = 0; i < cmp->container->levels; i++)
-		(void) ComponentSetDatum(&key[i], cmp->types[i], slot_getattr(slot, cmp->columns[i], &isnull));
-	value = slot_getattr(slot, cmp->document, &isnull);
 	if (isnull)
 		value = DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"));
-	add_entry(cmp, key, DatumGetJsonbP(value), true);
+	doc = DatumGetJsonbP(value);
+	set_stored_key(cmp, slot, doc, key);
+	add_entry(cmp, key, doc, true);
 }
 
 /*
