@@ -1256,3 +1256,27 @@ CREATE FUNCTION epk_of(container regclass, key jsonb) RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION epk_of(regclass, jsonb) IS
 	'the effective partition key that Cosmos DB gives a key, by the kind and version of the container''s definition';
+
+----------------------------------------------------------------------------
+-- Coming from Cosmos: exports
+----------------------------------------------------------------------------
+
+CREATE FUNCTION read_export(source text)
+	RETURNS TABLE (file text, line bigint, byte_offset bigint, item jsonb, fault text, reason text, text text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 10000 ROWS 10000;
+COMMENT ON FUNCTION read_export(text) IS
+	'the items of an export of Cosmos DB, a file or folder of the server, and what is wrong with those that can''t be read';
+
+CREATE FUNCTION inspect_export(source text, paths text[] DEFAULT NULL)
+	RETURNS TABLE (kind text, name text, items bigint, share float8, types text, nulls bigint, undefined bigint,
+				   distinct_keys bigint, largest_share float8, largest_key jsonb, key_types text[], note text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL SAFE COST 10000 ROWS 30;
+COMMENT ON FUNCTION inspect_export(text, text[]) IS
+	'what is in an export of Cosmos DB, a file or folder of the server: its format, faults and properties, and what keys the paths would make';
+
+CREATE FUNCTION verify_import(container regclass, source text)
+	RETURNS TABLE (key jsonb, source_items bigint, container_items bigint,
+				   source_checksum text, container_checksum text, difference text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT COST 10000 ROWS 10;
+COMMENT ON FUNCTION verify_import(regclass, text) IS
+	'compares a container with an export: the logical partitions that differ, and the sum of all';

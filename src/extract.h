@@ -51,6 +51,12 @@ extern bool ExtractHasDocuments(Relation rel);
  */
 extern bool ExtractComponent(const Extract *extract, Datum value, bool isnull, Component *c);
 
+/* The names (String *) that a path leads along from a document on.  Errors: those of PathSegments. */
+extern List *ExtractNames(const char *path);
+
+/* The property of a document that a list of names (String *) leads to; false if it is undefined. */
+extern bool ExtractValue(JsonbContainer *document, const List *names, JsonbValue *value);
+
 /* Set a component to the property of a document that a list of names (String *) leads to. */
 extern bool ExtractProperty(JsonbContainer *document, const List *names, Component *c);
 
