@@ -198,13 +198,26 @@ rehearse(Work *w)
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
 	char	   *columns = DualWriteList(DualWriteColumns(linitial_oid(w->sources)), "");
+	ErrorData  *volatile error = NULL;
 
 	BeginInternalSubTransaction(NULL);
-	SqlExecute("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s LIMIT 1",
-			   QualifiedName(w->target), columns, columns, QualifiedName(linitial_oid(w->sources)));
+	PG_TRY();
+	{
+		SqlExecute("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s LIMIT 1",
+				   QualifiedName(w->target), columns, columns, QualifiedName(linitial_oid(w->sources)));
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
 	RollbackAndReleaseCurrentSubTransaction();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
+	if (error != NULL)
+		ReThrowError(error);
 }
 
 static void

@@ -888,7 +888,7 @@ note('at ' . int(time - $^T));
 	# Checks held in the old leaf, so that they need not be tried again.
 	query('DROP INDEX fussy; ALTER TABLE t ADD CONSTRAINT fussy CHECK (public.fussy(n))');
 	is(query(q{SET fussy.now = 'yes'; CALL partitionkey.split_partition('t_p0')}), '', 'a check is not tried');
-	is(query(q{SELECT count(*), bool_and(convalidated) FROM pg_constraint WHERE conname = 'fussy'}), '7|t', 'it is there');
+	is(query(q{SELECT count(*) = (SELECT count(*) FROM pg_partition_tree('t')), bool_and(convalidated) FROM pg_constraint WHERE conname = 'fussy'}), 't|t', 'it is there');
 	check_whole('a check not tried', clean => 1);
 	query('ALTER TABLE t DROP CONSTRAINT fussy; DROP FUNCTION fussy');
 
