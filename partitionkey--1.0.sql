@@ -1222,3 +1222,25 @@ COMMENT ON COLUMN routing_stats.levels IS 'for each partition key path, the stat
 COMMENT ON COLUMN routing_stats.advice IS 'what the figures suggest';
 COMMENT ON COLUMN routing_stats.since IS 'when counting began';
 GRANT SELECT ON routing_stats TO PUBLIC;
+
+----------------------------------------------------------------------------
+-- Items in bulk
+----------------------------------------------------------------------------
+
+CREATE FUNCTION import_items(container regclass, source text, on_conflict text DEFAULT 'quarantine', generate_ids boolean DEFAULT false,
+	keep_system boolean DEFAULT false, max_faults float8 DEFAULT 1, keys text[] DEFAULT NULL, quarantine text DEFAULT NULL,
+	OUT read bigint, OUT loaded bigint, OUT replaced bigint, OUT skipped bigint, OUT quarantined bigint, OUT reasons jsonb,
+	OUT seconds float8, OUT items_per_second float8)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE COST 1000000;
+COMMENT ON FUNCTION import_items(regclass, text, text, boolean, boolean, float8, text[], text) IS
+	'loads the items of a file or folder of the server into a container, all or nothing; faulty items go to a quarantine table';
+
+CREATE PROCEDURE import_items_in_batches(container regclass, source text, on_conflict text DEFAULT 'quarantine', generate_ids boolean DEFAULT false,
+	keep_system boolean DEFAULT false, max_faults float8 DEFAULT 1, keys text[] DEFAULT NULL, quarantine text DEFAULT NULL,
+	batch_items int DEFAULT 10000,
+	INOUT read bigint DEFAULT NULL, INOUT loaded bigint DEFAULT NULL, INOUT replaced bigint DEFAULT NULL, INOUT skipped bigint DEFAULT NULL,
+	INOUT quarantined bigint DEFAULT NULL, INOUT reasons jsonb DEFAULT NULL, INOUT seconds float8 DEFAULT NULL,
+	INOUT items_per_second float8 DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE import_items_in_batches IS
+	'as the function import_items, but each batch of items is committed, and remains if a later one fails';

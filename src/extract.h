@@ -15,6 +15,9 @@
 
 #include "component.h"
 
+/* The names (String *) that a path leads along.  Errors: those of PathSegments. */
+extern List *ExtractNames(const char *path);
+
 typedef struct Extract
 {
 	char	   *path;			/* as given */
@@ -44,7 +47,10 @@ extern bool ExtractHasDocuments(Relation rel);
  */
 extern bool ExtractComponent(const Extract *extract, Datum value, bool isnull, Component *c);
 
-/* Set a component to the property of a document that a list of names (String *) leads to. */
+/* Find the value that a list of names (String *) leads to in a document; false if it is undefined. */
+extern bool ExtractValue(JsonbContainer *document, const List *names, JsonbValue *value);
+
+/* Set a component to that value. */
 extern bool ExtractProperty(JsonbContainer *document, const List *names, Component *c);
 
 #endif							/* PARTITIONKEY_EXTRACT_H */

@@ -40,14 +40,13 @@ typedef struct FoundProperty
 	int			items;
 } FoundProperty;
 
-/* What Cosmos DB puts into every document. */
+const char *const SystemProperties[SYSTEM_PROPERTIES] = {"_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"};
+
 static bool
 is_system_property(const char *name)
 {
-	static const char *const names[] = {"_rid", "_self", "_etag", "_attachments", "_ts"};
-
-	for (size_t i = 0; i < lengthof(names); i++)
-		if (strcmp(names[i], name) == 0)
+	for (int i = 0; i < SYSTEM_PROPERTIES; i++)
+		if (strcmp(SystemProperties[i], name) == 0)
 			return true;
 	return false;
 }
@@ -207,10 +206,9 @@ PropertiesKnown(Relation rel)
 	return paths;
 }
 
-char *
-PropertiesMissing(const char *path, double share, List *known)
+const char *
+PropertiesNearest(const char *path, const List *known)
 {
-	char	   *message = psprintf("%s of items have no %s", Percent(share), path);
 	const char *nearest = NULL;
 	int			best = Max(1, (int) strlen(path) / 3) + 1;
 	ListCell   *cell;
@@ -225,5 +223,13 @@ PropertiesMissing(const char *path, double share, List *known)
 			nearest = lfirst(cell);
 		}
 	}
-	return nearest == NULL ? message : psprintf("%s; did you mean %s?", message, nearest);
+	return nearest;
+}
+
+char *
+PropertiesMissing(const char *path, double share, List *known)
+{
+	const char *nearest = PropertiesNearest(path, known);
+
+	return psprintf("%s of items have no %s%s", Percent(share), path, nearest ? psprintf("; did you mean %s?", nearest) : "");
 }

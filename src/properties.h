@@ -8,6 +8,10 @@
 #include "nodes/pg_list.h"
 #include "utils/rel.h"
 
+/* What Cosmos DB puts into every item. */
+#define SYSTEM_PROPERTIES	6
+extern const char *const SystemProperties[SYSTEM_PROPERTIES];
+
 typedef struct Property
 {
 	char	   *path;			/* as ExtractFind takes it */
@@ -23,6 +27,9 @@ extern List *PropertiesFind(Relation rel);
 
 /* The paths (char *) that are worth being meant: columns, and properties that many documents have.  Needs SPI. */
 extern List *PropertiesKnown(Relation rel);
+
+/* The known path that is nearest to another, if one is near enough to be meant, or NULL. */
+extern const char *PropertiesNearest(const char *path, const List *known);
 
 /* "99.9 % of items have no /country; did you mean /Country?", with the nearest of known paths, if one is near. */
 extern char *PropertiesMissing(const char *path, double share, List *known);

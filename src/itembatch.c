@@ -1,0 +1,682 @@
+/*
+ * itembatch.c
+ *		Writing rows of items to a container.
+ *
+ * The fast way is COPY's own machinery, which is given the rows of a batch in
+ * binary format by a callback: each field is a Datum as it is, so that nothing is
+ * parsed twice.  A batch is a subtransaction.  If COPY meets a row that is there
+ * already, the batch is undone and done row by row, by INSERT ... ON CONFLICT.  If anything
+ * else is wrong with a row, the batch is undone and its halves are tried, and
+ * theirs, down to the row that is refused.
+ *
+ * Statements run under the session's search_path, as triggers, defaults and key expressions of
+ * users expect it; they name everything in full, and use no operators.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "commands/copy.h"
+#include "commands/copyfrom_internal.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_relation.h"
+#include "pgstat.h"
+#include "port/pg_bswap.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+
+#include "compat.h"
+#include "itembatch.h"
+#include "sql.h"
+
+struct ItemBatch
+{
+	const ItemShape *shape;
+	OnConflict	on_conflict;
+	Oid			relid;
+	char	   *arbiter;		/* columns of a unique index on key and id, or NULL */
+	bool		secured;		/* row security applies, which COPY doesn't know */
+	bool		inserting;		/* the last batch met rows that were there, and so may the next one */
+
+	MemoryContext context;		/* of the rows that are being written */
+	RowReport	report;
+	void	   *state;
+	RowOutcome *outcomes;		/* of the rows of an attempt */
+	ErrorData  *error;			/* of the last attempt that failed */
+};
+
+/* A way to write rows, in a subtransaction with an SPI connection of its own; may set outcomes. */
+typedef void (*WriteMethod) (ItemBatch *batch, ItemRow **rows, int n);
+
+OnConflict
+OnConflictFromName(const char *name)
+{
+	static const char *const names[] = {"quarantine", "skip", "replace", "error"};
+
+	for (size_t i = 0; i < lengthof(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return i;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("on_conflict can't be \"%s\"", name),
+			 errhint("It is \"quarantine\", \"skip\", \"replace\" or \"error\".")));
+}
+
+/*
+ * Feeding COPY
+ */
+
+/* The rows that COPY is reading.  Its callback has no argument for them. */
+typedef struct Feed
+{
+	const ItemShape *shape;
+	ItemRow   **rows;
+	int			n;
+	int			next;			/* row to be written to the buffer; n for the end, n + 1 behind it */
+	StringInfoData buffer;		/* what is to be handed out */
+} Feed;
+
+static Feed *feed = NULL;
+
+static void
+feed_int16(StringInfo buffer, int16 value)
+{
+	value = pg_hton16(value);
+	appendBinaryStringInfo(buffer, (char *) &value, sizeof(value));
+}
+
+static void
+feed_int32(StringInfo buffer, int32 value)
+{
+	value = pg_hton32(value);
+	appendBinaryStringInfo(buffer, (char *) &value, sizeof(value));
+}
+
+static void
+feed_header(StringInfo buffer)
+{
+	appendBinaryStringInfo(buffer, "PGCOPY\n\377\r\n\0", 11);
+	feed_int32(buffer, 0);		/* flags */
+	feed_int32(buffer, 0);		/* length of an extension */
+}
+
+static void
+feed_row(StringInfo buffer, const ItemShape *shape, const ItemRow *row)
+{
+	feed_int16(buffer, shape->ncolumns);
+	for (int i = 0; i < shape->ncolumns; i++)
+	{
+		if (row->nulls[i])
+		{
+			feed_int32(buffer, -1);
+			continue;
+		}
+		feed_int32(buffer, sizeof(Datum));
+		appendBinaryStringInfo(buffer, (const char *) &row->values[i], sizeof(Datum));
+	}
+}
+
+/* COPY's data source: up to maxread bytes, 0 at the end. */
+static int
+feed_copy(void *to, int minread, int maxread)
+{
+	StringInfo	buffer = &feed->buffer;
+	int			length;
+
+	(void) minread;
+	while (buffer->len - buffer->cursor < maxread && feed->next <= feed->n)
+	{
+		if (feed->next < feed->n)
+			feed_row(buffer, feed->shape, feed->rows[feed->next]);
+		else
+			feed_int16(buffer, -1);
+		feed->next++;
+	}
+	length = Min(maxread, buffer->len - buffer->cursor);
+	memcpy(to, buffer->data + buffer->cursor, length);
+	buffer->cursor += length;
+	if (buffer->cursor == buffer->len)
+		resetStringInfo(buffer);
+	return length;
+}
+
+/* In place of a type's receive function: a field is a Datum. */
+static Datum
+receive_datum(PG_FUNCTION_ARGS)
+{
+	StringInfo	field = (StringInfo) PG_GETARG_POINTER(0);
+	Datum		value;
+
+	memcpy(&value, field->data, sizeof(Datum));
+	field->cursor = field->len;
+	return value;
+}
+
+/* The same for a domain, whose constraints have a say on NULL as well. */
+static Datum
+receive_domain(PG_FUNCTION_ARGS)
+{
+	bool		isnull = PG_GETARG_POINTER(0) == NULL;
+	Datum		value = isnull ? (Datum) 0 : receive_datum(fcinfo);
+
+	domain_check(value, isnull, PG_GETARG_OID(1), &fcinfo->flinfo->fn_extra, fcinfo->flinfo->fn_mcxt);
+	fcinfo->isnull = isnull;
+	return value;
+}
+
+static void
+set_receive_functions(CopyFromState copy, const ItemShape *shape)
+{
+	for (int i = 0; i < shape->ncolumns; i++)
+	{
+		const ItemColumn *column = &shape->columns[i];
+		FmgrInfo   *function = &copy->in_functions[column->attnum - 1];
+		bool		is_domain = column->declared != column->type;
+
+		function->fn_addr = is_domain ? receive_domain : receive_datum;
+		function->fn_strict = !is_domain;
+		copy->typioparams[column->attnum - 1] = column->declared;
+	}
+}
+
+static List *
+column_names(const ItemShape *shape)
+{
+	List	   *names = NIL;
+
+	for (int i = 0; i < shape->ncolumns; i++)
+		names = lappend(names, makeString(shape->columns[i].name));
+	return names;
+}
+
+static Relation
+open_container(const ItemBatch *batch)
+{
+	Relation	rel = table_open(batch->relid, RowExclusiveLock);
+
+	if (!ItemShapeFits(batch->shape, rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("columns of container \"%s\" have been changed meanwhile", RelationGetRelationName(rel)),
+				 errhint("Load the rest again, with on_conflict => 'skip'.")));
+	return rel;
+}
+
+/* A range table of the container alone, with the privileges that are needed, which are checked. */
+static ParseState *
+range_table(Relation rel, const ItemShape *shape)
+{
+	ParseState *pstate = make_parsestate(NULL);
+	ParseNamespaceItem *nsitem = addRangeTableEntryForRelation(pstate, rel, RowExclusiveLock, NULL, false, false);
+
+	NamespaceItemPrivileges(nsitem)->requiredPerms = ACL_INSERT;
+	for (int i = 0; i < shape->ncolumns; i++)
+		NamespaceItemPrivileges(nsitem)->insertedCols =
+			bms_add_member(NamespaceItemPrivileges(nsitem)->insertedCols, shape->columns[i].attnum - FirstLowInvalidHeapAttributeNumber);
+	CheckParsedPrivileges(pstate);
+	return pstate;
+}
+
+static uint64
+run_copy(const ItemShape *shape, Relation rel, ParseState *pstate)
+{
+	List	   *options = list_make1(makeDefElem("format", (Node *) makeString("binary"), -1));
+	CopyFromState copy = BeginCopyFrom(pstate, rel, NULL, NULL, false, feed_copy, column_names(shape), options);
+	uint64		processed;
+
+	set_receive_functions(copy, shape);
+	processed = CopyFrom(copy);
+	EndCopyFrom(copy);
+	return processed;
+}
+
+/* Write rows by COPY. */
+static void
+copy_rows(ItemBatch *batch, ItemRow **rows, int n)
+{
+	Relation	rel = open_container(batch);
+	ParseState *pstate = range_table(rel, batch->shape);
+	Feed	   *outer = feed;	/* a trigger of the container may load another one */
+	Feed		mine = {.shape = batch->shape,.rows = rows,.n = n};
+	uint64		processed = 0;
+
+	initStringInfo(&mine.buffer);
+	feed_header(&mine.buffer);
+	CommandCounterIncrement();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	feed = &mine;
+	PG_TRY();
+	{
+		processed = run_copy(batch->shape, rel, pstate);
+	}
+	PG_FINALLY();
+	{
+		feed = outer;
+	}
+	PG_END_TRY();
+	PopActiveSnapshot();
+	free_parsestate(pstate);
+	table_close(rel, NoLock);
+	/* A trigger can make COPY leave rows out; which ones is not told. */
+	for (uint64 i = processed; i < (uint64) n; i++)
+		batch->outcomes[i] = ROW_SKIPPED;
+}
+
+/*
+ * Inserting
+ */
+
+static SPIPlanPtr
+prepare_insert(const ItemBatch *batch, const char *conflict)
+{
+	const ItemShape *shape = batch->shape;
+	StringInfoData sql;
+	Oid			types[MAX_ITEM_COLUMNS];
+	SPIPlanPtr	plan;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE VALUES (", QualifiedName(batch->relid), ItemShapeColumns(shape));
+	for (int i = 0; i < shape->ncolumns; i++)
+	{
+		appendStringInfo(&sql, "%s$%d", i > 0 ? ", " : "", i + 1);
+		types[i] = shape->columns[i].type;	/* a domain's constraints are checked by the assignment */
+	}
+	appendStringInfo(&sql, ")%s", conflict);
+	plan = SPI_prepare(sql.data, shape->ncolumns, types);
+	if (plan == NULL)
+		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+	return plan;
+}
+
+/* Whether a row was inserted or updated. */
+static bool
+execute_insert(const ItemBatch *batch, SPIPlanPtr plan, ItemRow *row)
+{
+	char		nulls[MAX_ITEM_COLUMNS];
+
+	for (int i = 0; i < batch->shape->ncolumns; i++)
+		nulls[i] = row->nulls[i] ? 'n' : ' ';
+	if (SPI_execute_plan(plan, row->values, nulls, false, 0) < 0)
+		elog(ERROR, "SPI_execute_plan failed");
+	return SPI_processed > 0;
+}
+
+/* The clause by which an item takes the place of another one with its key and id. */
+static char *
+replace_clause(const ItemBatch *batch)
+{
+	const ItemShape *shape = batch->shape;
+	const char *doc = quote_identifier(shape->columns[shape->doc].name);
+	char	   *clause = psprintf(" ON CONFLICT (%s) DO UPDATE SET %s = EXCLUDED.%s", batch->arbiter, doc, doc);
+
+	if (shape->ts >= 0)
+		clause = psprintf("%s, ts = EXCLUDED.ts", clause);
+	return clause;
+}
+
+/*
+ * Write rows one by one.  Whether a row is replaced is not told by the INSERT that
+ * does it, so it is tried without at first.
+ */
+static void
+insert_rows(ItemBatch *batch, ItemRow **rows, int n)
+{
+	SPIPlanPtr	insert = prepare_insert(batch, batch->arbiter ? psprintf(" ON CONFLICT (%s) DO NOTHING", batch->arbiter) : "");
+	SPIPlanPtr	replace = NULL;
+
+	table_close(open_container(batch), NoLock);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (execute_insert(batch, insert, rows[i]))
+			continue;
+		batch->inserting = true;
+		if (batch->on_conflict != CONFLICT_REPLACE)
+		{
+			batch->outcomes[i] = batch->on_conflict == CONFLICT_SKIP ? ROW_SKIPPED : ROW_REFUSED;
+			continue;
+		}
+		if (replace == NULL)
+			replace = prepare_insert(batch, replace_clause(batch));
+		batch->outcomes[i] = execute_insert(batch, replace, rows[i]) ? ROW_REPLACED : ROW_SKIPPED;
+	}
+}
+
+/*
+ * Key expressions
+ */
+
+/* The query for the values of levels that have an expression; NULL if none has. */
+static char *
+key_query(const ItemShape *shape)
+{
+	StringInfoData sql;
+	const char *separator = "SELECT ";
+
+	initStringInfo(&sql);
+	for (int i = 0; i < shape->container->levels; i++)
+	{
+		const ItemColumn *column = &shape->columns[i];
+
+		if (shape->keys[i] == NULL)
+			continue;
+		/* An expression may end in a comment.  What is no JSON yet becomes a JSON scalar. */
+		if (column->type == JSONBOID)
+			appendStringInfo(&sql, "%spg_catalog.to_jsonb((%s\n))", separator, shape->keys[i]);
+		else
+			appendStringInfo(&sql, "%s(%s\n)::%s", separator, shape->keys[i],
+							 format_type_extended(column->declared, column->declared == column->type ? column->typmod : -1,
+												  FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
+		separator = ", ";
+	}
+	if (sql.len == 0)
+		return NULL;
+	appendStringInfoString(&sql, " FROM (SELECT $1 AS doc) item");
+	return sql.data;
+}
+
+static SPIPlanPtr
+prepare_keys(const ItemShape *shape)
+{
+	Oid			type = JSONBOID;
+	char	   *sql = key_query(shape);
+	SPIPlanPtr	plan;
+
+	if (sql == NULL)
+		return NULL;
+	plan = SPI_prepare(sql, 1, &type);
+	if (plan == NULL || !SPI_is_cursor_plan(plan))
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR),
+				 errmsg("a key must be an SQL expression"),
+				 errhint("Write for example keys => ARRAY['doc->>''country'''].")));
+	return plan;
+}
+
+/* Take the values of a row out of the query's result, into memory that lasts. */
+static void
+store_keys(const ItemBatch *batch, ItemRow *row)
+{
+	const ItemShape *shape = batch->shape;
+	MemoryContext old = MemoryContextSwitchTo(batch->context);
+	int			n = 0;
+
+	for (int i = 0; i < shape->container->levels; i++)
+	{
+		int16		typlen;
+		bool		typbyval;
+		Datum		value;
+
+		if (shape->keys[i] == NULL)
+			continue;
+		get_typlenbyval(shape->columns[i].type, &typlen, &typbyval);
+		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, ++n, &row->nulls[i]);
+		row->values[i] = row->nulls[i] ? (Datum) 0 : datumCopy(value, typbyval, typlen);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+static void
+compute_keys(ItemBatch *batch, ItemRow **rows, int n)
+{
+	SPIPlanPtr	plan = prepare_keys(batch->shape);
+
+	for (int i = 0; plan != NULL && i < n; i++)
+	{
+		Datum		doc = JsonbPGetDatum(rows[i]->original);
+
+		CHECK_FOR_INTERRUPTS();
+		if (SPI_execute_plan(plan, &doc, NULL, true, 1) != SPI_OK_SELECT || SPI_processed != 1)
+			elog(ERROR, "SPI_execute_plan failed");
+		store_keys(batch, rows[i]);
+		SPI_freetuptable(SPI_tuptable);
+	}
+}
+
+/*
+ * Attempts
+ */
+
+/* Whether an error tells something about the row that was to be written. */
+static bool
+is_about_row(const ItemBatch *batch, int sqlerrcode)
+{
+	switch (ERRCODE_TO_CATEGORY(sqlerrcode))
+	{
+		case ERRCODE_DATA_EXCEPTION:
+		case ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION:
+		case ERRCODE_TRIGGERED_ACTION_EXCEPTION:
+		case ERRCODE_PLPGSQL_ERROR:
+		case ERRCODE_WITH_CHECK_OPTION_VIOLATION:
+			return true;
+		default:
+			return sqlerrcode == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
+				(batch->secured && sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE);
+	}
+}
+
+/*
+ * Write rows in a subtransaction; false if one of them is refused, and then all
+ * is undone.
+ *
+ * COPY would report its own progress: the load reports that of the whole.
+ */
+static bool
+attempt(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+	bool		tracked = pgstat_track_activities;
+	volatile bool done = true;
+
+	memset(batch->outcomes, 0, sizeof(RowOutcome) * n);
+	pgstat_track_activities = false;
+	BeginInternalSubTransaction(NULL);
+	PG_TRY();
+	{
+		SPI_connect();
+		compute_keys(batch, rows, n);
+		method(batch, rows, n);
+		SPI_finish();
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(batch->context);
+		batch->error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		done = false;
+	}
+	PG_END_TRY();
+	pgstat_track_activities = tracked;
+	MemoryContextSwitchTo(batch->context);
+	CurrentResourceOwner = owner;
+	if (!done && !is_about_row(batch, batch->error->sqlerrcode))
+	{
+		/* the line in it is that of a batch */
+		batch->error->context = NULL;
+		ReThrowError(batch->error);
+	}
+	return done;
+}
+
+/* A short reason for an error. */
+static const char *
+reason_of(const ItemBatch *batch, int sqlerrcode)
+{
+	switch (sqlerrcode)
+	{
+		case ERRCODE_UNIQUE_VIOLATION:
+			return batch->arbiter ? "unique key" : "duplicate";
+		case ERRCODE_FOREIGN_KEY_VIOLATION:
+			return "foreign key";
+		case ERRCODE_CHECK_VIOLATION:
+			return "check constraint";
+		case ERRCODE_NOT_NULL_VIOLATION:
+			return "null value";
+		case ERRCODE_EXCLUSION_VIOLATION:
+			return "exclusion constraint";
+		case ERRCODE_PROGRAM_LIMIT_EXCEEDED:
+			return "too large for an index";
+		case ERRCODE_INSUFFICIENT_PRIVILEGE:
+			return "row security";
+		default:
+			return ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_DATA_EXCEPTION ? "invalid value" : "refused";
+	}
+}
+
+static void
+refuse_duplicate(const ItemBatch *batch, const ItemRow *row)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNIQUE_VIOLATION),
+			 errmsg("container \"%s\" has an item with %s already", get_rel_name(batch->relid), ItemRowName(batch->shape, row)),
+			 row->item.file ? errdetail("File \"%s\", line " INT64_FORMAT ".", row->item.file, row->item.line) : 0,
+			 errhint("With on_conflict => 'skip', 'replace' or 'quarantine' the load goes on.")));
+}
+
+static void
+report_refused(ItemBatch *batch, ItemRow *row)
+{
+	const ErrorData *error = batch->error;
+	ItemProblem problem = {.reason = reason_of(batch, error->sqlerrcode)};
+
+	if (error->sqlerrcode == ERRCODE_UNIQUE_VIOLATION && batch->on_conflict == CONFLICT_ERROR)
+		refuse_duplicate(batch, row);
+	problem.detail = error->detail ? psprintf("%s: %s", error->message, error->detail) : error->message;
+	batch->report(row, ROW_REFUSED, &problem, batch->state);
+}
+
+/* Report the rows of an attempt that was done. */
+static void
+report_rows(ItemBatch *batch, ItemRow **rows, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		ItemProblem problem = {.reason = "duplicate"};
+
+		if (batch->outcomes[i] != ROW_REFUSED)
+		{
+			batch->report(rows[i], batch->outcomes[i], NULL, batch->state);
+			continue;
+		}
+		if (batch->on_conflict == CONFLICT_ERROR)
+			refuse_duplicate(batch, rows[i]);
+		problem.detail = psprintf("there is an item with %s already", ItemRowName(batch->shape, rows[i]));
+		batch->report(rows[i], ROW_REFUSED, &problem, batch->state);
+	}
+}
+
+static void
+write_rows(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
+{
+	int			half = n / 2;
+
+	if (n == 0)
+		return;
+	if (attempt(batch, method, rows, n))
+		report_rows(batch, rows, n);
+	else if (method == copy_rows && batch->arbiter != NULL && batch->error->sqlerrcode == ERRCODE_UNIQUE_VIOLATION)
+		write_rows(batch, insert_rows, rows, n);
+	else if (n == 1)
+		report_refused(batch, rows[0]);
+	else
+	{
+		write_rows(batch, method, rows, half);
+		write_rows(batch, method, rows + half, n - half);
+	}
+}
+
+void
+ItemBatchWrite(ItemBatch *batch, ItemRow **rows, int n, RowReport report, void *state)
+{
+	bool		insert = batch->secured || batch->inserting;
+
+	batch->context = CurrentMemoryContext;
+	batch->outcomes = palloc0(sizeof(RowOutcome) * n);
+	batch->report = report;
+	batch->state = state;
+	batch->inserting = false;
+	write_rows(batch, insert ? insert_rows : copy_rows, rows, n);
+}
+
+/*
+ * Preparing
+ */
+
+/* The columns of key and id: "a, b, id". */
+static char *
+identity_columns(const ItemShape *shape)
+{
+	char	   *columns = ContainerColumnList(shape->container);
+
+	return shape->id < shape->container->levels ? columns :
+		psprintf("%s, %s", columns, quote_identifier(shape->columns[shape->id].name));
+}
+
+/* Those, if a unique index is on just those and the user may look into them. */
+static char *
+find_arbiter(const ItemShape *shape)
+{
+	int			n = Max(shape->container->levels, shape->id + 1);
+	StringInfoData attnums;
+	int			nestlevel;
+	int64		found;
+
+	if (shape->id < 0)
+		return NULL;
+	initStringInfo(&attnums);
+	for (int i = 0; i < n; i++)
+	{
+		const ItemColumn *column = &shape->columns[i];
+
+		appendStringInfo(&attnums, "%s%d", i > 0 ? ", " : "", column->attnum);
+		if (pg_attribute_aclcheck(shape->container->relid, column->attnum, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
+			pg_class_aclcheck(shape->container->relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+			return NULL;
+	}
+	nestlevel = SqlBegin();
+	found = SqlCount("SELECT count(*) FROM pg_index WHERE indrelid = %u AND indisunique AND indisvalid AND indimmediate"
+					 " AND indpred IS NULL AND indnkeyatts = %d"
+					 " AND NOT EXISTS (SELECT FROM unnest((indkey::int2[])[0:indnkeyatts - 1]) k WHERE k NOT IN (%s))",
+					 shape->container->relid, n, attnums.data);
+	SqlEnd(nestlevel);
+	return found > 0 ? identity_columns(shape) : NULL;
+}
+
+ItemBatch *
+ItemBatchNew(const ItemShape *shape, OnConflict on_conflict)
+{
+	ItemBatch  *batch = palloc0(sizeof(ItemBatch));
+
+	batch->shape = shape;
+	batch->on_conflict = on_conflict;
+	batch->relid = shape->container->relid;
+	batch->arbiter = find_arbiter(shape);
+	batch->secured = check_enable_rls(batch->relid, InvalidOid, false) == RLS_ENABLED;
+	if (batch->arbiter == NULL && (on_conflict == CONFLICT_SKIP || on_conflict == CONFLICT_REPLACE))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
+				 errmsg("items that are in container \"%s\" already can't be found", get_rel_name(batch->relid)),
+				 errdetail("It has no primary key or unique index on just the key columns and the id, or you have not the privilege to SELECT them."),
+				 shape->id < 0 ? errhint("It has no column \"id\", either.") :
+				 errhint("ALTER TABLE %s ADD PRIMARY KEY (%s)", QualifiedName(batch->relid), identity_columns(shape))));
+	/* errors of key expressions are told now, not of each item */
+	(void) prepare_keys(shape);
+	return batch;
+}
+
+bool
+ItemBatchIsUnique(const ItemBatch *batch)
+{
+	return batch->arbiter != NULL;
+}
