@@ -1224,6 +1224,16 @@ COMMENT ON COLUMN routing_stats.since IS 'when counting began';
 GRANT SELECT ON routing_stats TO PUBLIC;
 
 ----------------------------------------------------------------------------
+-- Coming from Cosmos: exports
+----------------------------------------------------------------------------
+
+CREATE FUNCTION read_export(source text)
+	RETURNS TABLE (file text, line bigint, byte_offset bigint, item jsonb, fault text, reason text, text text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 10000 ROWS 10000;
+COMMENT ON FUNCTION read_export(text) IS
+	'the items of an export of Cosmos DB, a file or folder of the server, and what is wrong with those that can''t be read';
+
+----------------------------------------------------------------------------
 -- Items in bulk
 ----------------------------------------------------------------------------
 

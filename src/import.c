@@ -98,7 +98,7 @@ typedef struct Import
  */
 
 static const char *
-place_of(const Item *item)
+place_of(const CosmosItem *item)
 {
 	return psprintf("%s, line " INT64_FORMAT, item->file, item->line);
 }
@@ -126,7 +126,7 @@ count_reason(Import *import, const char *reason)
 }
 
 static void
-count_fault(Import *import, const Item *item, const ItemProblem *problem)
+count_fault(Import *import, const CosmosItem *item, const ItemProblem *problem)
 {
 	MemoryContext old = MemoryContextSwitchTo(import->context);
 
@@ -167,7 +167,7 @@ note_properties(Import *import, JsonbContainer *object, const char *prefix, int 
 
 /* Count what is remarkable about an item's key, whether it is loaded or not. */
 static void
-count_key(Import *import, const Item *item, const ItemRow *row)
+count_key(Import *import, const CosmosItem *item, const ItemRow *row)
 {
 	MemoryContext old;
 
@@ -233,7 +233,7 @@ check_faults(const Import *import)
 }
 
 static void
-put_into_quarantine(Import *import, const Item *item, const ItemProblem *problem)
+put_into_quarantine(Import *import, const CosmosItem *item, const ItemProblem *problem)
 {
 	MemoryContext old = MemoryContextSwitchTo(import->fault_context);
 
@@ -286,7 +286,7 @@ end_batch(Import *import, bool last)
 
 /* Make a row of an item for the batch, or put it into quarantine. */
 static void
-add_item(Import *import, const Item *item)
+add_item(Import *import, const CosmosItem *item)
 {
 	ItemRow    *row = palloc(sizeof(ItemRow));
 	ItemProblem problem;
@@ -309,7 +309,7 @@ add_item(Import *import, const Item *item)
 static void
 load_items(Import *import)
 {
-	Item		item;
+	CosmosItem	item;
 
 	pgstat_progress_start_command(PROGRESS_COMMAND_COPY, import->container->relid);
 	report_progress(import);

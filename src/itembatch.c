@@ -301,7 +301,7 @@ prepare_insert(const ItemBatch *batch, const char *conflict)
 static bool
 execute_insert(const ItemBatch *batch, SPIPlanPtr plan, ItemRow *row)
 {
-	char		nulls[MAX_ITEM_COLUMNS];
+	char		nulls[MAX_ITEM_COLUMNS] = {0};
 
 	for (int i = 0; i < batch->shape->ncolumns; i++)
 		nulls[i] = row->nulls[i] ? 'n' : ' ';

@@ -389,7 +389,7 @@ convert_scalar(const ItemColumn *column, const char *path, const JsonbValue *val
 
 /* Take a level's value out of an item. */
 static bool
-make_key(const ItemShape *shape, int level, const Item *item, ItemRow *row, ItemProblem *problem)
+make_key(const ItemShape *shape, int level, const CosmosItem *item, ItemRow *row, ItemProblem *problem)
 {
 	const ItemColumn *column = &shape->columns[level];
 	const char *path = shape->container->paths[level];
@@ -451,7 +451,7 @@ with_generated_id(Jsonb *doc)
 
 /* Find the item's id, or give it one. */
 static bool
-make_id(const ItemShape *shape, Item *item, ItemRow *row, ItemProblem *problem)
+make_id(const ItemShape *shape, CosmosItem *item, ItemRow *row, ItemProblem *problem)
 {
 	const ItemColumn *column = &shape->columns[shape->id];
 	JsonbValue	id;
@@ -479,7 +479,7 @@ make_id(const ItemShape *shape, Item *item, ItemRow *row, ItemProblem *problem)
 
 /* The time of the last change, from its seconds since 1970. */
 static void
-make_ts(const ItemShape *shape, const Item *item, ItemRow *row)
+make_ts(const ItemShape *shape, const CosmosItem *item, ItemRow *row)
 {
 	JsonbValue	seconds;
 	double		since;
@@ -520,9 +520,9 @@ make_doc(const ItemShape *shape, Jsonb *doc)
 }
 
 bool
-ItemRowMake(const ItemShape *shape, const Item *source, ItemRow *row, ItemProblem *problem)
+ItemRowMake(const ItemShape *shape, const CosmosItem *source, ItemRow *row, ItemProblem *problem)
 {
-	Item		item = *source;
+	CosmosItem	item = *source;
 
 	memset(row, 0, sizeof(ItemRow));
 	row->item = item;

@@ -50,7 +50,7 @@ typedef struct ItemShape
 /* A row that an item has become; all of it in memory of the caller. */
 typedef struct ItemRow
 {
-	Item		item;			/* without doc */
+	CosmosItem	item;			/* without doc */
 	Jsonb	   *original;		/* with system properties, if there are key expressions */
 	Datum		values[MAX_ITEM_COLUMNS];
 	bool		nulls[MAX_ITEM_COLUMNS];
@@ -83,7 +83,7 @@ extern char *ItemShapeColumns(const ItemShape *shape);
  * Make a row of an item; false and the problem if that is not possible.  The
  * item's doc is copied, its text isn't.
  */
-extern bool ItemRowMake(const ItemShape *shape, const Item *item, ItemRow *row, ItemProblem *problem);
+extern bool ItemRowMake(const ItemShape *shape, const CosmosItem *item, ItemRow *row, ItemProblem *problem);
 
 /* The partition key and the id, for messages: key ["a","b"], id "1". */
 extern char *ItemRowName(const ItemShape *shape, const ItemRow *row);

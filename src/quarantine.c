@@ -136,7 +136,7 @@ text_or_null(const char *string, char *isnull)
 }
 
 void
-QuarantinePut(Quarantine *quarantine, const Item *item, const ItemProblem *problem)
+QuarantinePut(Quarantine *quarantine, const CosmosItem *item, const ItemProblem *problem)
 {
 	Datum		values[7];
 	char		nulls[7] = {' ', ' ', ' ', ' ', ' ', ' ', ' '};

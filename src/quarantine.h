@@ -25,7 +25,7 @@ typedef struct Quarantine
 extern Quarantine *QuarantineFind(Oid container, const char *name);
 
 /* Put an item in, and make the table if there is none.  Needs SPI. */
-extern void QuarantinePut(Quarantine *quarantine, const Item *item, const ItemProblem *problem);
+extern void QuarantinePut(Quarantine *quarantine, const CosmosItem *item, const ItemProblem *problem);
 
 /* To be called before a transaction ends. */
 extern void QuarantineEnd(Quarantine *quarantine);
