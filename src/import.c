@@ -490,7 +490,8 @@ begin_import(FunctionCallInfo fcinfo)
 	INSTR_TIME_SET_CURRENT(import->began);
 	import->context = AllocSetContextCreate(CurrentMemoryContext, "import of items", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(import->context);
-	import->batch_context = AllocSetContextCreate(import->context, "batch of items", ALLOCSET_DEFAULT_SIZES);
+	/* one block that is kept, so that each batch finds the memory of the last one */
+	import->batch_context = AllocSetContextCreate(import->context, "batch of items", BATCH_BYTES, BATCH_BYTES, BATCH_BYTES);
 	import->fault_context = AllocSetContextCreate(import->context, "faulty item", ALLOCSET_DEFAULT_SIZES);
 	import->container = ContainerLookup(PG_GETARG_OID(0), false);
 	import->max_faults = read_share(PG_GETARG_FLOAT8(5));

@@ -29,7 +29,7 @@
 #include "itemrow.h"
 #include "key.h"
 #include "path.h"
-#include "properties.h"
+#include "systemproperties.h"
 
 /* Cosmos DB's limit on an id. */
 #define MAX_ID_BYTES		1023
@@ -111,23 +111,21 @@ document_column(const ItemShape *shape, Relation rel)
 	return column;
 }
 
-/* An array of the system properties that are no part of the key. */
-static ArrayType *
+/* The system properties that are no part of the key. */
+static int
 stripped_properties(const ItemShape *shape)
 {
-	Datum		names[SYSTEM_PROPERTIES];
-	int			n = 0;
+	int			stripped = ALL_SYSTEM_PROPERTIES;
 
-	for (int i = 0; i < SYSTEM_PROPERTIES; i++)
+	for (int i = 0; i < shape->container->levels; i++)
 	{
-		bool		is_key = false;
+		const char *name = strVal(linitial(shape->names[i]));
+		int			property = SystemProperty(name, strlen(name));
 
-		for (int level = 0; level < shape->container->levels; level++)
-			is_key = is_key || strcmp(strVal(linitial(shape->names[level])), SystemProperties[i]) == 0;
-		if (!is_key)
-			names[n++] = CStringGetTextDatum(SystemProperties[i]);
+		if (property >= 0)
+			stripped &= ~(1 << property);
 	}
-	return construct_array_builtin(names, n, TEXTOID);
+	return stripped;
 }
 
 /* Find the columns of the id and the time. */
@@ -176,7 +174,7 @@ ItemShapeFind(Relation rel, const Container *container, char *const *keys, bool 
 	}
 	find_other_columns(shape, rel);
 	shape->doc = add_column(shape, rel, document_column(shape, rel));
-	shape->stripped = keep_system ? NULL : stripped_properties(shape);
+	shape->stripped = keep_system ? 0 : stripped_properties(shape);
 	return shape;
 }
 
@@ -504,21 +502,6 @@ make_ts(const ItemShape *shape, const CosmosItem *item, ItemRow *row)
 	}
 }
 
-/* The document to keep, without what Cosmos DB has put in; a copy. */
-static Jsonb *
-make_doc(const ItemShape *shape, Jsonb *doc)
-{
-	JsonbValue	ignored;
-	Jsonb	   *copy;
-
-	for (int i = 0; shape->stripped != NULL && i < SYSTEM_PROPERTIES; i++)
-		if (getKeyJsonValueFromContainer(&doc->root, SystemProperties[i], strlen(SystemProperties[i]), &ignored) != NULL)
-			return DatumGetJsonbP(DirectFunctionCall2(jsonb_delete_array, JsonbPGetDatum(doc), PointerGetDatum(shape->stripped)));
-	copy = palloc(VARSIZE(doc));
-	memcpy(copy, doc, VARSIZE(doc));
-	return copy;
-}
-
 bool
 ItemRowMake(const ItemShape *shape, const CosmosItem *source, ItemRow *row, ItemProblem *problem)
 {
@@ -545,7 +528,7 @@ ItemRowMake(const ItemShape *shape, const CosmosItem *source, ItemRow *row, Item
 	}
 	if (shape->ts >= 0)
 		make_ts(shape, &item, row);
-	row->values[shape->doc] = JsonbPGetDatum(make_doc(shape, item.doc));
+	row->values[shape->doc] = JsonbPGetDatum(SystemPropertiesRemove(item.doc, shape->stripped));
 	return true;
 }
 

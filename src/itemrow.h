@@ -11,7 +11,6 @@
 
 #include "nodes/execnodes.h"
 #include "nodes/pg_list.h"
-#include "utils/array.h"
 #include "utils/rel.h"
 
 #include "item.h"
@@ -42,7 +41,7 @@ typedef struct ItemShape
 	List	   *names[MAX_LEVELS];	/* String *, where the values of the levels are */
 	char	   *keys[MAX_LEVELS];	/* SQL expressions to take them from instead, or NULL */
 	bool		generate_ids;
-	ArrayType  *stripped;		/* text[], system properties to take out; NULL to keep all */
+	int			stripped;		/* system properties to take out, one bit for each */
 	ExprState  *ts_default;		/* of ts, for items without a time, or NULL .. */
 	EState	   *estate;			/* .. and what it is evaluated in */
 } ItemShape;

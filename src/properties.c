@@ -20,6 +20,7 @@
 #include "percent.h"
 #include "properties.h"
 #include "rows.h"
+#include "systemproperties.h"
 
 #define DOCUMENTS			1000	/* rows looked at, about, of a table that can be sampled */
 #define MAX_DOCUMENTS		20000	/* and at all */
@@ -39,17 +40,6 @@ typedef struct FoundProperty
 	char		path[MAX_PATH + 1]; /* the hash key */
 	int			items;
 } FoundProperty;
-
-const char *const SystemProperties[SYSTEM_PROPERTIES] = {"_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"};
-
-static bool
-is_system_property(const char *name)
-{
-	for (int i = 0; i < SYSTEM_PROPERTIES; i++)
-		if (strcmp(SystemProperties[i], name) == 0)
-			return true;
-	return false;
-}
 
 static void
 count_property(Search *search, const char *path)
@@ -75,7 +65,7 @@ property_path(const Search *search, Form_pg_attribute att, const char *path, int
 	char	   *name = pnstrdup(key->val.string.val, key->val.string.len);
 	char	   *segment = PathSegment(name);
 
-	if (segment == NULL || (depth == 1 && is_system_property(name)))
+	if (segment == NULL || (depth == 1 && SystemProperty(name, strlen(name)) >= 0))
 		return NULL;
 	if (depth == 1 && att->attnum == search->document && PathNamedColumn(search->rel, name) == InvalidAttrNumber)
 		return segment;

@@ -8,10 +8,6 @@
 #include "nodes/pg_list.h"
 #include "utils/rel.h"
 
-/* What Cosmos DB puts into every item. */
-#define SYSTEM_PROPERTIES	6
-extern const char *const SystemProperties[SYSTEM_PROPERTIES];
-
 typedef struct Property
 {
 	char	   *path;			/* as ExtractFind takes it */
