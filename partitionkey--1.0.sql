@@ -1254,3 +1254,13 @@ CREATE PROCEDURE import_items_in_batches(container regclass, source text, on_con
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE import_items_in_batches IS
 	'as the function import_items, but each batch of items is committed, and remains if a later one fails';
+
+CREATE FUNCTION create_items_view(container regclass, on_conflict text DEFAULT 'quarantine') RETURNS regclass
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION create_items_view(regclass, text) IS
+	'makes the view <container>_items(doc), which shows the items of a container as JSON, and loads those that are inserted into it';
+
+CREATE FUNCTION items_view_insert() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON FUNCTION items_view_insert() IS
+	'the trigger of a view that create_items_view has made';

@@ -57,13 +57,24 @@ struct ItemBatch
 /* A way to write rows, in a subtransaction with an SPI connection of its own; may set outcomes. */
 typedef void (*WriteMethod) (ItemBatch *batch, ItemRow **rows, int n);
 
+static const char *const conflict_names[] = {
+	[CONFLICT_QUARANTINE] = "quarantine",
+	[CONFLICT_SKIP] = "skip",
+	[CONFLICT_REPLACE] = "replace",
+	[CONFLICT_ERROR] = "error"
+};
+
+const char *
+OnConflictName(OnConflict on_conflict)
+{
+	return conflict_names[on_conflict];
+}
+
 OnConflict
 OnConflictFromName(const char *name)
 {
-	static const char *const names[] = {"quarantine", "skip", "replace", "error"};
-
-	for (size_t i = 0; i < lengthof(names); i++)
-		if (strcmp(name, names[i]) == 0)
+	for (size_t i = 0; i < lengthof(conflict_names); i++)
+		if (strcmp(name, conflict_names[i]) == 0)
 			return i;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -628,6 +639,7 @@ static char *
 find_arbiter(const ItemShape *shape)
 {
 	int			n = Max(shape->container->levels, shape->id + 1);
+	MemoryContext context = CurrentMemoryContext;	/* which SPI leaves for its own */
 	StringInfoData attnums;
 	int			nestlevel;
 	int64		found;
@@ -650,12 +662,14 @@ find_arbiter(const ItemShape *shape)
 					 " AND NOT EXISTS (SELECT FROM unnest((indkey::int2[])[0:indnkeyatts - 1]) k WHERE k NOT IN (%s))",
 					 shape->container->relid, n, attnums.data);
 	SqlEnd(nestlevel);
+	MemoryContextSwitchTo(context);
 	return found > 0 ? identity_columns(shape) : NULL;
 }
 
 ItemBatch *
 ItemBatchNew(const ItemShape *shape, OnConflict on_conflict)
 {
+	MemoryContext context = CurrentMemoryContext;
 	ItemBatch  *batch = palloc0(sizeof(ItemBatch));
 
 	batch->shape = shape;
@@ -672,6 +686,7 @@ ItemBatchNew(const ItemShape *shape, OnConflict on_conflict)
 				 errhint("ALTER TABLE %s ADD PRIMARY KEY (%s)", QualifiedName(batch->relid), identity_columns(shape))));
 	/* errors of key expressions are told now, not of each item */
 	(void) prepare_keys(shape);
+	MemoryContextSwitchTo(context);
 	return batch;
 }
 

@@ -21,6 +21,7 @@ typedef enum OnConflict
 
 /* Read one of the names of these; error 22023. */
 extern OnConflict OnConflictFromName(const char *name);
+extern const char *OnConflictName(OnConflict on_conflict);
 
 /* What has become of a row. */
 typedef enum RowOutcome

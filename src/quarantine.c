@@ -138,11 +138,13 @@ text_or_null(const char *string, char *isnull)
 void
 QuarantinePut(Quarantine *quarantine, const CosmosItem *item, const ItemProblem *problem)
 {
+	MemoryContext context = CurrentMemoryContext;	/* which SPI leaves for its own */
 	Datum		values[7];
 	char		nulls[7] = {' ', ' ', ' ', ' ', ' ', ' ', ' '};
 
 	if (quarantine->insert == NULL)
 		prepare(quarantine);
+	MemoryContextSwitchTo(context);
 	values[0] = text_or_null(item->file, &nulls[0]);
 	values[1] = Int64GetDatum(item->line);
 	values[2] = Int64GetDatum(item->offset);
@@ -152,6 +154,7 @@ QuarantinePut(Quarantine *quarantine, const CosmosItem *item, const ItemProblem 
 	values[6] = CStringGetTextDatum(ItemPrintable(item, item->length));
 	if (SPI_execute_plan(quarantine->insert, values, nulls, false, 0) < 0)
 		elog(ERROR, "SPI_execute_plan failed");
+	MemoryContextSwitchTo(context);
 }
 
 void
