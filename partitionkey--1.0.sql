@@ -1233,6 +1233,13 @@ CREATE FUNCTION read_export(source text)
 COMMENT ON FUNCTION read_export(text) IS
 	'the items of an export of Cosmos DB, a file or folder of the server, and what is wrong with those that can''t be read';
 
+CREATE FUNCTION inspect_export(source text, paths text[] DEFAULT NULL)
+	RETURNS TABLE (kind text, name text, items bigint, share float8, types text, nulls bigint, undefined bigint,
+				   distinct_keys bigint, largest_share float8, largest_key jsonb, key_types text[], note text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL SAFE COST 10000 ROWS 30;
+COMMENT ON FUNCTION inspect_export(text, text[]) IS
+	'what is in an export of Cosmos DB, a file or folder of the server: its format, faults and properties, and what keys the paths would make';
+
 ----------------------------------------------------------------------------
 -- Items in bulk
 ----------------------------------------------------------------------------

@@ -15,9 +15,6 @@
 
 #include "component.h"
 
-/* The names (String *) that a path leads along.  Errors: those of PathSegments. */
-extern List *ExtractNames(const char *path);
-
 typedef struct Extract
 {
 	char	   *path;			/* as given */
@@ -47,10 +44,13 @@ extern bool ExtractHasDocuments(Relation rel);
  */
 extern bool ExtractComponent(const Extract *extract, Datum value, bool isnull, Component *c);
 
-/* Find the value that a list of names (String *) leads to in a document; false if it is undefined. */
+/* The names (String *) that a path leads along from a document on.  Errors: those of PathSegments. */
+extern List *ExtractNames(const char *path);
+
+/* The property of a document that a list of names (String *) leads to; false if it is undefined. */
 extern bool ExtractValue(JsonbContainer *document, const List *names, JsonbValue *value);
 
-/* Set a component to that value. */
+/* Set a component to the property of a document that a list of names (String *) leads to. */
 extern bool ExtractProperty(JsonbContainer *document, const List *names, Component *c);
 
 #endif							/* PARTITIONKEY_EXTRACT_H */

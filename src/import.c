@@ -35,7 +35,6 @@
 #include "itemreader.h"
 #include "itemrow.h"
 #include "path.h"
-#include "percent.h"
 #include "privileges.h"
 #include "properties.h"
 #include "quarantine.h"
@@ -339,16 +338,9 @@ report_undefined(const Import *import)
 {
 	for (int i = 0; i < import->container->levels; i++)
 	{
-		const char *path = import->container->paths[i];
-		const char *nearest = PropertiesNearest(path, import->known);
-		char	   *message;
-
-		if (import->shape->keys[i] != NULL || import->undefined[i] == 0 || import->undefined[i] * 2 < import->parsed)
-			continue;
-		message = import->undefined[i] == import->parsed ? psprintf("no item has %s", path) :
-			psprintf("%s of items have no %s", Percent((double) import->undefined[i] / import->parsed), path);
-		ereport(WARNING,
-				(errmsg("%s%s", message, nearest ? psprintf("; did you mean %s?", nearest) : "")));
+		if (import->shape->keys[i] == NULL && import->undefined[i] > 0 && import->undefined[i] * 2 >= import->parsed)
+			ereport(WARNING,
+					(errmsg("%s", PropertiesMissing(import->container->paths[i], (double) import->undefined[i] / import->parsed, import->known))));
 	}
 }
 

@@ -13,7 +13,7 @@
 #include "utils/memutils.h"
 
 #include "item.h"
-#include "itemscan.h"
+#include "itemend.h"
 
 #define HEX_DIGITS			4
 
@@ -227,7 +227,7 @@ ItemFromText(CosmosItem *item, char *text, int length)
 	item->offset = 0;
 	item->text = utf8 == text ? pnstrdup(text, length) : utf8;
 	item->length = strlen(item->text);
-	ItemParse(item, ItemScanDepth(item->text, item->length));
+	ItemParse(item, ItemDepth(item->text, item->length));
 }
 
 /* Append what can be converted of a text of UTF-8; gives how many of its bytes that are. */

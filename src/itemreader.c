@@ -4,12 +4,10 @@
  *
  * A file is a sequence of JSON values.  An object is an item; an array has items as
  * elements; and an object may be a wrapper around such an array, as the answers of
- * Cosmos DB's REST API are, which is decided by looking ahead.  Commas and blanks
- * are what stands between items, so that a missing or doubled comma breaks none.
+ * Cosmos DB's REST API are.  Commas and blanks are what stands between items, so that
+ * a missing or doubled comma breaks none.
  *
- * The buffer holds what has been read and not yet passed.  An item is parsed where
- * it lies there.  One that is longer than could ever be sound is passed in pieces, and
- * only its beginning is kept.
+ * An item is parsed where it lies in the buffer.
  */
 #include "postgres.h"
 
@@ -17,22 +15,15 @@
 
 #include "catalog/pg_authid.h"
 #include "common/file_utils.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "exportfile.h"
+#include "exportformat.h"
+#include "itemend.h"
 #include "itemreader.h"
-#include "itemscan.h"
-
-#define BUFFER_BYTES		(128 * 1024)	/* at first */
-#define LOOK_AHEAD			(2 * MAX_ITEM_BYTES)
-#define MAX_HELD			(16 * MAX_ITEM_BYTES)	/* with escapes and indentation, no sound item is longer */
-#define KEPT_BYTES			1000	/* of one that is */
-#define FIRST_LINES			3	/* that tell whether a file has one item on each line */
 
 /* What a file turned out to be. */
 typedef enum Format
@@ -59,28 +50,19 @@ struct ItemReader
 	int64		total;			/* bytes of all files */
 	int64		done;			/* bytes of those that were closed */
 
-	ExportFile *file;			/* the open one, or NULL */
+	/* the file that is, or was, read: */
 	const char *path;
 	Format		format;
-	char		wrapper[16];	/* name of the member that is the array */
+	char		wrapper[WRAPPER_NAME];	/* the member that is the array */
 	bool		lines;			/* one item on each line */
-	ExportEncoding encoding;
 	bool		compressed;
 	bool		marked;			/* by a byte order mark */
 
-	char	   *data;
-	int			size;
-	int			at;				/* what is before has been passed */
-	int			length;
-	char	   *ended;			/* where a NUL ends the text of the current item, or NULL */
-	char		covered;		/* the character that was there */
-
+	ExportBuffer buffer;
 	Place		place;
 	bool		cut;			/* the file has ended within an item */
-	int64		line;			/* at the place, from 1 */
-	int64		offset;			/* of the place in the file */
-	bool		line_start;		/* nothing but separators on the line yet */
-	int			indentation;	/* of the line */
+	char	   *ended;			/* where a NUL ends the text of the current item, or NULL */
+	char		covered;		/* the character that was there */
 };
 
 /*
@@ -179,229 +161,9 @@ ItemReaderOpen(const char *source)
 	canonicalize_path(path);
 	reader->context = context;
 	reader->scratch = AllocSetContextCreate(context, "partitionkey item", ALLOCSET_DEFAULT_SIZES);
-	reader->size = BUFFER_BYTES;
-	reader->data = palloc(reader->size);
 	find_files(reader, path);
 	MemoryContextSwitchTo(old);
 	return reader;
-}
-
-/*
- * The buffer
- */
-
-/* Read more behind what is in the buffer; false at the end of the file.  What was not passed may move to the front. */
-static bool
-read_more(ItemReader *reader)
-{
-	int			n;
-
-	CHECK_FOR_INTERRUPTS();
-	memmove(reader->data, reader->data + reader->at, reader->length - reader->at);
-	reader->length -= reader->at;
-	reader->at = 0;
-	/* There is always room for a NUL at the end. */
-	if (reader->size - reader->length <= EXPORT_ROOM)
-	{
-		reader->size *= 2;
-		reader->data = repalloc(reader->data, reader->size);
-	}
-	n = ExportFileRead(reader->file, reader->data + reader->length, reader->size - reader->length - 1);
-	reader->length += n;
-	return n > 0;
-}
-
-/* How many bytes of the file the next bytes of the buffer were. */
-static int
-stored_bytes(const ItemReader *reader, int length)
-{
-	const unsigned char *p = (const unsigned char *) reader->data + reader->at;
-	int			bytes = 0;
-
-	if (reader->encoding == EXPORT_UTF8)
-		return length;
-	for (int i = 0; i < length; i++)
-		if ((p[i] & 0xC0) != 0x80)
-			bytes += p[i] == 0xFF ? 1 : p[i] >= 0xF0 ? 4 : 2;
-	return bytes;
-}
-
-/* Pass the next bytes. */
-static void
-pass(ItemReader *reader, int length)
-{
-	const char *p = reader->data + reader->at;
-	const char *end = p + length;
-
-	reader->offset += stored_bytes(reader, length);
-	while ((p = memchr(p, '\n', end - p)) != NULL)
-	{
-		reader->line++;
-		p++;
-	}
-	reader->at += length;
-}
-
-/* The character so many bytes ahead; a NUL at the end of the file, or too far ahead. */
-static inline char
-peek(ItemReader *reader, int ahead)
-{
-	while (reader->at + ahead >= reader->length)
-		if (ahead >= LOOK_AHEAD || !read_more(reader))
-			return '\0';
-	return reader->data[reader->at + ahead];
-}
-
-/* The same for the first character from there on that is no blank. */
-static char
-peek_token(ItemReader *reader, int *ahead)
-{
-	while (IsBlank(peek(reader, *ahead)))
-		(*ahead)++;
-	return peek(reader, *ahead);
-}
-
-/* From the quote that begins a string ahead, move to the one that ends it; false if there is none. */
-static bool
-peek_string(ItemReader *reader, int *ahead)
-{
-	for (;;)
-	{
-		char		c = peek(reader, ++(*ahead));
-
-		if (c == '\0' || c == '"')
-			return c == '"';
-		if (c == '\\')
-			(*ahead)++;
-	}
-}
-
-/*
- * Recognising the format
- */
-
-static bool
-is_wrapper_name(const char *name, int length)
-{
-	static const char *const names[] = {"data", "Documents", "documents", "items", "Items", "value"};
-
-	for (size_t i = 0; i < lengthof(names); i++)
-		if (length == (int) strlen(names[i]) && memcmp(name, names[i], length) == 0)
-			return true;
-	return false;
-}
-
-/*
- * Whether an object that has ended is the wrapper it looks like.  It is alone in the
- * file, but for the pages that the REST API gives, one after the other.
- */
-static bool
-is_wrapper(ItemReader *reader, int ahead)
-{
-	return strcmp(reader->wrapper, "Documents") == 0 || peek_token(reader, &ahead) == '\0';
-}
-
-/*
- * Whether the object that begins here is a wrapper: it has no id, as items do, and a
- * member of one of the usual names is an array of objects.  Gives where that array
- * begins, or 0.  An object that is longer than we look ahead is no item, so that it is one, too.
- */
-static int
-find_wrapped_array(ItemReader *reader)
-{
-	int			depth = 0;
-	int			array = 0;
-	char		previous = '\0';
-	int			name = 0;
-	int			length = 0;
-	int			next;
-	char		c;
-
-	for (int i = 0; (c = peek_token(reader, &i)) != '\0'; i++)
-	{
-		if (c == '"')
-		{
-			int			start = i + 1;
-
-			if (!peek_string(reader, &i))
-				break;
-			if (depth == 1 && previous != ':')
-			{
-				name = start;
-				length = i - start;
-				if (length == 2 && memcmp(reader->data + reader->at + name, "id", 2) == 0)
-					return 0;
-			}
-		}
-		else if (c == '{' || c == '[')
-		{
-			next = i + 1;
-			if (++depth == 2 && c == '[' && array == 0 && is_wrapper_name(reader->data + reader->at + name, length) &&
-				strchr("{]", peek_token(reader, &next)) != NULL && peek(reader, next) != '\0')
-			{
-				array = i + 1;
-				strlcpy(reader->wrapper, pnstrdup(reader->data + reader->at + name, length), sizeof(reader->wrapper));
-			}
-		}
-		else if ((c == '}' || c == ']') && --depth == 0)
-			return array > 0 && is_wrapper(reader, i + 1) ? array : 0;
-		previous = c;
-	}
-	return array;
-}
-
-/* Whether the object that begins ahead is all that is on its line, but for separators and what ends the file. */
-static bool
-object_fills_line(ItemReader *reader, int *ahead)
-{
-	int			depth = 0;
-	char		c;
-
-	while ((c = peek(reader, *ahead)) != '\0' && c != '\n')
-	{
-		if (c == '"' && !peek_string(reader, ahead))
-			return false;
-		if (c == '{' || c == '[')
-			depth++;
-		if ((c == '}' || c == ']') && --depth == 0)
-			break;
-		(*ahead)++;
-	}
-	if (c != '}')
-		return false;
-	do
-		c = peek(reader, ++(*ahead));
-	while (c != '\0' && strchr(" \t\r,]}", c) != NULL);
-	return c == '\0' || c == '\n';
-}
-
-/*
- * Whether each item has a line of its own: if one of the first lines has, that is
- * indented no more than the first.
- */
-static bool
-find_lines(ItemReader *reader)
-{
-	int			ahead = 0;
-	int			indentation = 0;
-	int			start = reader->line_start ? -reader->indentation : 0;
-
-	for (int i = 0; i < FIRST_LINES; i++)
-	{
-		char		c;
-
-		while ((c = peek(reader, ahead)) != '\0' && (IsBlank(c) || c == '[' || c == ','))
-			if (peek(reader, ahead++) == '\n')
-				start = ahead;
-		if (i == 0)
-			indentation = ahead - start;
-		if (c == '{' && ahead - start <= indentation && object_fills_line(reader, &ahead))
-			return true;
-		while ((c = peek(reader, ahead)) != '\0' && c != '\n')
-			ahead++;
-		start = ahead + 1;
-	}
-	return false;
 }
 
 /*
@@ -412,25 +174,21 @@ static bool
 open_next(ItemReader *reader)
 {
 	MemoryContext old;
+	ExportFile *file;
 
 	if (reader->next == list_length(reader->files))
 		return false;
 	old = MemoryContextSwitchTo(reader->context);
 	reader->path = list_nth(reader->files, reader->next++);
-	reader->file = ExportFileOpen(reader->path);
+	file = ExportFileOpen(reader->path);
+	BufferStart(&reader->buffer, file);
 	MemoryContextSwitchTo(old);
-	reader->encoding = ExportFileEncoding(reader->file);
-	reader->compressed = ExportFileIsCompressed(reader->file);
-	reader->offset = ExportFileMark(reader->file);
-	reader->marked = reader->offset > 0;
+	reader->compressed = ExportFileIsCompressed(file);
+	reader->marked = ExportFileMark(file) > 0;
 	reader->format = FORMAT_EMPTY;
-	reader->at = reader->length = 0;
+	reader->lines = FormatFindLines(&reader->buffer);
 	reader->place = PLACE_TOP;
 	reader->cut = false;
-	reader->line = 1;
-	reader->line_start = true;
-	reader->indentation = 0;
-	reader->lines = find_lines(reader);
 	return true;
 }
 
@@ -439,8 +197,8 @@ static void
 set_place(const ItemReader *reader, CosmosItem *item)
 {
 	item->file = reader->path;
-	item->line = reader->line;
-	item->offset = reader->offset;
+	item->line = reader->buffer.line;
+	item->offset = reader->buffer.offset;
 }
 
 /* Close the file.  True if it has ended too early, which is an item that has a fault. */
@@ -456,162 +214,84 @@ close_file(ItemReader *reader, CosmosItem *item)
 		item->length = 0;
 		ItemSetFault(item, ITEM_BROKEN_JSON, "the file ends too early: the array, or the object around it, is not closed");
 	}
-	reader->done += ExportFileBytes(reader->file);
-	ExportFileClose(reader->file);
-	reader->file = NULL;
+	reader->done += ExportFileBytes(reader->buffer.file);
+	ExportFileClose(reader->buffer.file);
+	reader->buffer.file = NULL;
 	return open;
-}
-
-/* Pass a separator, keeping count of the line's indentation, of which a bracket before an element is a part. */
-static void
-pass_separator(ItemReader *reader, char c)
-{
-	pass(reader, 1);
-	if (c == '\n')
-	{
-		reader->line_start = true;
-		reader->indentation = 0;
-	}
-	else if (reader->line_start && c != '\r')
-		reader->indentation++;
 }
 
 /* Pass what is between items; false at the end of the file. */
 static bool
-next_token(ItemReader *reader, char *c)
+next_token(ExportBuffer *buffer, char *c)
 {
 	for (;;)
 	{
-		if (reader->at == reader->length && !read_more(reader))
+		if (buffer->at == buffer->length && !BufferMore(buffer))
 			return false;
-		*c = reader->data[reader->at];
+		*c = *BufferAhead(buffer, 0);
 		if (!IsBlank(*c) && *c != ',')
 			return true;
-		pass_separator(reader, *c);
+		BufferPassSeparator(buffer);
 	}
 }
 
+/* Enter an array whose elements begin so many bytes ahead. */
 static void
 enter_array(ItemReader *reader, Format format, int length)
 {
 	reader->format = format;
 	reader->place = PLACE_ARRAY;
 	if (format == FORMAT_ARRAY)
-		pass_separator(reader, '[');
+		BufferPassSeparator(&reader->buffer);
 	else
-	{
-		pass(reader, length);
-		reader->line_start = false;
-	}
-	reader->lines = find_lines(reader);
+		BufferPass(&reader->buffer, length);
+	reader->lines = FormatFindLines(&reader->buffer);
 }
 
 static void
 leave_array(ItemReader *reader)
 {
-	pass(reader, 1);
+	BufferPass(&reader->buffer, 1);
 	reader->place = reader->format == FORMAT_WRAPPED ? PLACE_TAIL : PLACE_TOP;
 }
 
-/* Scan the item that begins here.  Gives its length, or that of what is left of it, after the beginning was kept. */
-static int
-scan_item(ItemReader *reader, ItemScan *scan, char **beginning)
-{
-	int			length = 0;
-	int			used;
-
-	for (;;)
-	{
-		bool		ends = ItemScanBytes(scan, reader->data + reader->at + length, reader->length - reader->at - length, &used);
-
-		length += used;
-		if (ends)
-			return length;
-		if (length > MAX_HELD)
-		{
-			if (*beginning == NULL)
-				*beginning = pnstrdup(reader->data + reader->at, KEPT_BYTES);
-			pass(reader, length);
-			length = 0;
-		}
-		if (!read_more(reader))
-			return length;
-	}
-}
-
-/* Pass what is left of a wrapper behind its array. */
+/* Set the text of an item that ends so many bytes ahead, with a NUL in place of what follows it, and pass it. */
 static void
-pass_tail(ItemReader *reader)
+take_text(ItemReader *reader, CosmosItem *item, int length)
 {
-	ItemScan	scan;
-	char	   *beginning = NULL;
+	ExportBuffer *buffer = &reader->buffer;
 
-	/* No line in there begins an item. */
-	ItemScanStart(&scan, false, false, -1);
-	scan.depth = 1;
-	scan.open[0] = '{';
-	scan.previous = ':';		/* whatever comes is no item */
-	pass(reader, scan_item(reader, &scan, &beginning));
-	reader->place = scan.closed ? PLACE_TOP : PLACE_TAIL;
-}
-
-/*
- * A bracket has ended an element that is still open.  If another element follows, it
- * was not that of the array, but part of what is broken.
- */
-static void
-include_bracket(ItemReader *reader, const ItemScan *scan, int *length)
-{
-	int			next = *length + 1;
-
-	if (scan->depth > 0 && peek(reader, *length) == ']' && peek_token(reader, &next) == ',')
-		(*length)++;
-}
-
-/* The indentation of the line on which an item ends is that of an item behind it. */
-static void
-note_last_line(ItemReader *reader, const char *text, int length)
-{
-	const char *p = text + length;
-
-	reader->line_start = false;
-	while (p > text && p[-1] != '\n')
-		p--;
-	if (p > text)
-		reader->indentation = strspn(p, " \t");
-}
-
-/* Read the item that begins here into the buffer, and parse it. */
-static void
-read_item(ItemReader *reader, CosmosItem *item)
-{
-	ItemScan	scan;
-	char	   *beginning = NULL;
-	int			length;
-
-	set_place(reader, item);
-	ItemScanStart(&scan, reader->place == PLACE_ARRAY, reader->lines, reader->indentation);
-	length = scan_item(reader, &scan, &beginning);
-	reader->cut = scan.depth > 0 && reader->at + length == reader->length;
-	if (reader->place == PLACE_ARRAY)
-		include_bracket(reader, &scan, &length);
-	item->text = reader->data + reader->at;
+	item->text = BufferAhead(buffer, 0);
 	item->length = length;
-	pass(reader, length);
+	BufferPass(buffer, length);
 	while (item->length > 0 && IsBlank(item->text[item->length - 1]))
 		item->length--;
-
 	reader->ended = item->text + item->length;
 	reader->covered = *reader->ended;
 	*reader->ended = '\0';
-	note_last_line(reader, item->text, item->length);
-	if (beginning == NULL)
+}
+
+/* Read the item at the place, and parse it. */
+static void
+read_item(ItemReader *reader, CosmosItem *item)
+{
+	ItemEnd		end = {
+		.in_array = reader->place == PLACE_ARRAY,
+		.wrapped = reader->format == FORMAT_WRAPPED,
+		.lines = reader->lines
+	};
+
+	set_place(reader, item);
+	ItemFindEnd(&end, &reader->buffer);
+	reader->cut = end.cut;
+	take_text(reader, item, end.length);
+	if (end.beginning == NULL)
 	{
-		ItemParse(item, scan.deepest);
+		ItemParse(item, end.depth);
 		return;
 	}
-	item->text = beginning;
-	item->length = strlen(beginning);
+	item->text = end.beginning;
+	item->length = strlen(end.beginning);
 	ItemSetFault(item, ITEM_TOO_LARGE, psprintf("the item has more than %d bytes, even without blanks and escapes",
 												MAX_ITEM_BYTES));
 }
@@ -623,16 +303,16 @@ step(ItemReader *reader, CosmosItem *item)
 	char		c;
 	int			array;
 
-	if (!next_token(reader, &c))
+	if (!next_token(&reader->buffer, &c))
 		return close_file(reader, item);
 	if (reader->place == PLACE_TAIL)
-		pass_tail(reader);
+		reader->place = ItemPassObject(&reader->buffer) ? PLACE_TOP : PLACE_TAIL;
 	else if (reader->place == PLACE_ARRAY && c == ']')
 		leave_array(reader);
 	else if (reader->place == PLACE_TOP && c == '[')
 		enter_array(reader, FORMAT_ARRAY, 1);
 	else if (reader->place == PLACE_TOP && c == '{' && reader->format != FORMAT_SEQUENCE &&
-			 (array = find_wrapped_array(reader)) > 0)
+			 (array = FormatFindWrapped(&reader->buffer, reader->wrapper)) > 0)
 		enter_array(reader, FORMAT_WRAPPED, array);
 	else
 	{
@@ -655,7 +335,7 @@ ItemReaderNext(ItemReader *reader, CosmosItem *item)
 		*reader->ended = reader->covered;
 	reader->ended = NULL;
 	old = MemoryContextSwitchTo(reader->scratch);
-	while (!found && (reader->file != NULL || open_next(reader)))
+	while (!found && (reader->buffer.file != NULL || open_next(reader)))
 	{
 		CHECK_FOR_INTERRUPTS();
 		found = step(reader, item);
@@ -671,7 +351,7 @@ ItemReaderNext(ItemReader *reader, CosmosItem *item)
 int64
 ItemReaderBytes(const ItemReader *reader)
 {
-	return reader->done + (reader->file != NULL ? ExportFileBytes(reader->file) : 0);
+	return reader->done + (reader->buffer.file != NULL ? ExportFileBytes(reader->buffer.file) : 0);
 }
 
 int64
@@ -706,7 +386,7 @@ ItemReaderFormat(const ItemReader *reader)
 		default:
 			format = reader->lines ? "NDJSON" : "JSON objects";
 	}
-	return psprintf("%s%s%s%s", format, encodings[reader->encoding],
+	return psprintf("%s%s%s%s", format, encodings[reader->buffer.encoding],
 					reader->marked ? " with byte order mark" : "", reader->compressed ? ", gzip" : "");
 }
 

@@ -41,6 +41,12 @@ typedef struct FoundProperty
 	int			items;
 } FoundProperty;
 
+bool
+PropertyIsSystem(const char *name, int length)
+{
+	return SystemProperty(name, length) >= 0;
+}
+
 static void
 count_property(Search *search, const char *path)
 {
@@ -65,7 +71,7 @@ property_path(const Search *search, Form_pg_attribute att, const char *path, int
 	char	   *name = pnstrdup(key->val.string.val, key->val.string.len);
 	char	   *segment = PathSegment(name);
 
-	if (segment == NULL || (depth == 1 && SystemProperty(name, strlen(name)) >= 0))
+	if (segment == NULL || (depth == 1 && PropertyIsSystem(name, strlen(name))))
 		return NULL;
 	if (depth == 1 && att->attnum == search->document && PathNamedColumn(search->rel, name) == InvalidAttrNumber)
 		return segment;
@@ -196,9 +202,10 @@ PropertiesKnown(Relation rel)
 	return paths;
 }
 
-const char *
-PropertiesNearest(const char *path, const List *known)
+char *
+PropertiesMissing(const char *path, double share, List *known)
 {
+	char	   *message = share < 1 ? psprintf("%s of items have no %s", Percent(share), path) : psprintf("no item has %s", path);
 	const char *nearest = NULL;
 	int			best = Max(1, (int) strlen(path) / 3) + 1;
 	ListCell   *cell;
@@ -213,13 +220,5 @@ PropertiesNearest(const char *path, const List *known)
 			nearest = lfirst(cell);
 		}
 	}
-	return nearest;
-}
-
-char *
-PropertiesMissing(const char *path, double share, List *known)
-{
-	const char *nearest = PropertiesNearest(path, known);
-
-	return psprintf("%s of items have no %s%s", Percent(share), path, nearest ? psprintf("; did you mean %s?", nearest) : "");
+	return nearest == NULL ? message : psprintf("%s; did you mean %s?", message, nearest);
 }
