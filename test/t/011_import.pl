@@ -25,6 +25,8 @@ sub value { return scalar $node->safe_psql('postgres', $_[0]) }
 # What a statement says on standard error.
 sub errors { my ($ret, $out, $err) = $node->psql('postgres', $_[0]); return $err }
 
+value('CREATE EXTENSION partitionkey');
+
 sub create
 {
 	my ($name, $columns, $paths) = @_;
@@ -53,7 +55,7 @@ my @kinds = (
 	[ 'broken JSON', '', sub { (my $s = sound(@_)) =~ s/, "name"/ "name"/; $s } ],
 	[ 'broken JSON', '', sub { 'not JSON at all ' . $_[0] } ],
 	[ 'not an object', '', sub { $_[0] } ],
-	[ 'not an object', '', sub { '[' . sound(@_) . ']' } ],
+	[ 'not an object', '', sub { "\"item $_[0]\"" } ],
 	[ 'zero character', '', sub { sound(@_, tenantId => '"tenant\\u0000admin"') } ],
 	[ 'zero character', '', sub { sound(@_, name => '"\\u0000"') } ],
 	[ 'lone surrogate', '', sub { sound(@_, name => '"\\ud83d"') } ],
