@@ -371,16 +371,19 @@ report_result(const Import *import)
 				 import->read == 0 ? errdetail("The source has no items.") : errdetail("%s", first_faults(import))));
 	if (import->quarantined > 0)
 		ereport(NOTICE,
-				(errmsg(INT64_FORMAT " items were put into quarantine table %s", import->quarantined, import->quarantine->qualified),
+				(errmsg_plural("%lld item was put into quarantine table %s", "%lld items were put into quarantine table %s",
+							   (unsigned long) import->quarantined, (long long) import->quarantined, import->quarantine->qualified),
 				 errdetail("%s", list_reasons(import))));
 	if (import->inexact > 0)
 		ereport(NOTICE,
-				(errmsg(INT64_FORMAT " items have a number in their key that Cosmos DB takes for another one", import->inexact),
+				(errmsg_plural("%lld item has a number in its key that Cosmos DB takes for another one",
+							   "%lld items have numbers in their keys that Cosmos DB takes for others",
+							   (unsigned long) import->inexact, (long long) import->inexact),
 				 errdetail("It keeps numbers as binary64, which has 53 bits. The first one is in %s.", import->first_inexact)));
 	if (!ItemBatchIsUnique(import->batch))
 		ereport(NOTICE,
 				(errmsg("container \"%s\" may have several items with one key and id", get_rel_name(import->container->relid)),
-				 errdetail("It has no primary key or unique index on just those, or you may not read them.")));
+				 errdetail("It has no primary key or unique index on just those.")));
 }
 
 static Datum
@@ -451,7 +454,7 @@ read_keys(FunctionCallInfo fcinfo, const Container *container)
 	if (n != container->levels)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("keys has %d elements, but container \"%s\" has %d partition key paths", n, get_rel_name(container->relid), container->levels),
+				 errmsg("keys has %d elements, but container \"%s\" has a key of %d", n, get_rel_name(container->relid), container->levels),
 				 errhint("Give an SQL expression for each path, or NULL for one whose value is in the item.")));
 	for (int i = 0; i < n; i++)
 		if (!nulls[i])

@@ -43,7 +43,8 @@ struct ItemBatch
 	const ItemShape *shape;
 	OnConflict	on_conflict;
 	Oid			relid;
-	char	   *arbiter;		/* columns of a unique index on key and id, or NULL */
+	bool		unique;			/* there is a unique index on key and id */
+	char	   *arbiter;		/* its columns; NULL if there is none, or the user may not look into them */
 	bool		secured;		/* row security applies, which COPY doesn't know */
 	bool		inserting;		/* the last batch met rows that were there, and so may the next one */
 
@@ -634,9 +635,9 @@ identity_columns(const ItemShape *shape)
 		psprintf("%s, %s", columns, quote_identifier(shape->columns[shape->id].name));
 }
 
-/* Those, if a unique index is on just those and the user may look into them. */
-static char *
-find_arbiter(const ItemShape *shape)
+/* Whether a unique index is on just those. */
+static bool
+is_unique(const ItemShape *shape)
 {
 	int			n = Max(shape->container->levels, shape->id + 1);
 	MemoryContext context = CurrentMemoryContext;	/* which SPI leaves for its own */
@@ -645,17 +646,10 @@ find_arbiter(const ItemShape *shape)
 	int64		found;
 
 	if (shape->id < 0)
-		return NULL;
+		return false;
 	initStringInfo(&attnums);
 	for (int i = 0; i < n; i++)
-	{
-		const ItemColumn *column = &shape->columns[i];
-
-		appendStringInfo(&attnums, "%s%d", i > 0 ? ", " : "", column->attnum);
-		if (pg_attribute_aclcheck(shape->container->relid, column->attnum, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
-			pg_class_aclcheck(shape->container->relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
-			return NULL;
-	}
+		appendStringInfo(&attnums, "%s%d", i > 0 ? ", " : "", shape->columns[i].attnum);
 	nestlevel = SqlBegin();
 	found = SqlCount("SELECT count(*) FROM pg_index WHERE indrelid = %u AND indisunique AND indisvalid AND indimmediate"
 					 " AND indpred IS NULL AND indnkeyatts = %d"
@@ -663,7 +657,37 @@ find_arbiter(const ItemShape *shape)
 					 shape->container->relid, n, attnums.data);
 	SqlEnd(nestlevel);
 	MemoryContextSwitchTo(context);
-	return found > 0 ? identity_columns(shape) : NULL;
+	return found > 0;
+}
+
+/* Whether the user may look for an item with the same key and id, as ON CONFLICT does. */
+static bool
+can_look(const ItemShape *shape)
+{
+	int			n = Max(shape->container->levels, shape->id + 1);
+	Oid			relid = shape->container->relid;
+
+	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
+		return true;
+	for (int i = 0; i < n; i++)
+		if (pg_attribute_aclcheck(relid, shape->columns[i].attnum, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+			return false;
+	return true;
+}
+
+/* What is to be skipped or replaced has to be found. */
+static void
+check_finds(const ItemBatch *batch)
+{
+	if (!batch->unique)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
+				 errmsg("items that are in container \"%s\" already can't be found", get_rel_name(batch->relid)),
+				 errdetail("It has no primary key or unique index on just the key columns and the id."),
+				 batch->shape->id < 0 ? errhint("It has no column \"id\", either.") :
+				 errhint("ALTER TABLE %s ADD PRIMARY KEY (%s)", QualifiedName(batch->relid), identity_columns(batch->shape))));
+	if (batch->arbiter == NULL)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(batch->relid));
 }
 
 ItemBatch *
@@ -675,15 +699,11 @@ ItemBatchNew(const ItemShape *shape, OnConflict on_conflict)
 	batch->shape = shape;
 	batch->on_conflict = on_conflict;
 	batch->relid = shape->container->relid;
-	batch->arbiter = find_arbiter(shape);
+	batch->unique = is_unique(shape);
+	batch->arbiter = batch->unique && can_look(shape) ? identity_columns(shape) : NULL;
 	batch->secured = check_enable_rls(batch->relid, InvalidOid, false) == RLS_ENABLED;
-	if (batch->arbiter == NULL && (on_conflict == CONFLICT_SKIP || on_conflict == CONFLICT_REPLACE))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
-				 errmsg("items that are in container \"%s\" already can't be found", get_rel_name(batch->relid)),
-				 errdetail("It has no primary key or unique index on just the key columns and the id, or you have not the privilege to SELECT them."),
-				 shape->id < 0 ? errhint("It has no column \"id\", either.") :
-				 errhint("ALTER TABLE %s ADD PRIMARY KEY (%s)", QualifiedName(batch->relid), identity_columns(shape))));
+	if (on_conflict == CONFLICT_SKIP || on_conflict == CONFLICT_REPLACE)
+		check_finds(batch);
 	/* errors of key expressions are told now, not of each item */
 	(void) prepare_keys(shape);
 	MemoryContextSwitchTo(context);
@@ -693,5 +713,5 @@ ItemBatchNew(const ItemShape *shape, OnConflict on_conflict)
 bool
 ItemBatchIsUnique(const ItemBatch *batch)
 {
-	return batch->arbiter != NULL;
+	return batch->unique;
 }

@@ -59,6 +59,12 @@ add_column(ItemShape *shape, Relation rel, AttrNumber attnum)
 }
 
 static bool
+is_integer_type(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+static bool
 is_string_type(Oid type)
 {
 	return type == TEXTOID || type == VARCHAROID || type == NAMEOID;
@@ -223,11 +229,11 @@ set_problem(ItemProblem *problem, const char *reason, const char *path, char *de
 
 /*
  * A value of a column's type from its text, fitted to the type modifier; false and
- * the server's message if it is not valid.  Errors are caught without a subtransaction: the input
+ * the problem if it is not valid.  Errors are caught without a subtransaction: the input
  * functions of the types that can be keys, and those that fit a value to a length, only compute a value.
  */
 static bool
-input_value(const ItemColumn *column, char *text, Datum *value, char **message)
+input_value(const ItemColumn *column, const char *path, char *text, Datum *value, ItemProblem *problem)
 {
 	MemoryContext context = CurrentMemoryContext;
 	volatile bool valid = true;
@@ -247,8 +253,8 @@ input_value(const ItemColumn *column, char *text, Datum *value, char **message)
 		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_DATA_EXCEPTION && error->sqlerrcode != ERRCODE_INVALID_DATETIME_FORMAT)
 			PG_RE_THROW();
 		FlushErrorState();
-		*message = error->message;
-		valid = false;
+		valid = set_problem(problem, error->sqlerrcode == ERRCODE_STRING_DATA_RIGHT_TRUNCATION ? "key too long" : "key of another type",
+							path, error->message);
 	}
 	PG_END_TRY();
 	return valid;
@@ -310,6 +316,13 @@ scalar_text(const ItemColumn *column, const JsonbValue *value)
 {
 	Numeric		number = value->type == jbvNumeric ? value->val.numeric : NULL;
 
+	if (is_integer_type(column->type) && number != NULL)
+	{
+		/* 42.0 is 42, but no text of it is read as an integer */
+		number = DatumGetNumeric(DirectFunctionCall2(numeric_trunc, NumericGetDatum(number), Int32GetDatum(0)));
+		if (!numeric_equals(number, value->val.numeric))
+			return NULL;
+	}
 	switch (column->type)
 	{
 		case BOOLOID:
@@ -317,12 +330,6 @@ scalar_text(const ItemColumn *column, const JsonbValue *value)
 		case INT2OID:
 		case INT4OID:
 		case INT8OID:
-			if (number == NULL)
-				return NULL;
-			number = DatumGetNumeric(DirectFunctionCall2(numeric_trunc, NumericGetDatum(number), Int32GetDatum(0)));
-			if (!numeric_equals(number, value->val.numeric))
-				return NULL;
-			/* FALLTHROUGH */
 		case NUMERICOID:
 		case FLOAT4OID:
 		case FLOAT8OID:
@@ -368,7 +375,6 @@ static bool
 convert_scalar(const ItemColumn *column, const char *path, const JsonbValue *value, Datum *result, ItemProblem *problem)
 {
 	char	   *text;
-	char	   *message;
 
 	if (is_plain_text(column, value))
 	{
@@ -377,12 +383,11 @@ convert_scalar(const ItemColumn *column, const char *path, const JsonbValue *val
 	}
 	text = scalar_text(column, value);
 	if (text == NULL)
-		return set_problem(problem, "key of another type", path, mismatch(column, path, KeyValueKind(value)));
+		return set_problem(problem, "key of another type", path,
+						   mismatch(column, path, value->type == jbvNumeric && is_integer_type(column->type) ? "a fraction" : KeyValueKind(value)));
 	if (column->type == NAMEOID && strlen(text) >= NAMEDATALEN)
 		return set_problem(problem, "key too long", path, mismatch(column, path, psprintf("%zu bytes long", strlen(text))));
-	if (!input_value(column, text, result, &message))
-		return set_problem(problem, "key of another type", path, message);
-	return true;
+	return input_value(column, path, text, result, problem);
 }
 
 /* Take a level's value out of an item. */
