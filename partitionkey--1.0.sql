@@ -1240,6 +1240,13 @@ CREATE FUNCTION inspect_export(source text, paths text[] DEFAULT NULL)
 COMMENT ON FUNCTION inspect_export(text, text[]) IS
 	'what is in an export of Cosmos DB, a file or folder of the server: its format, faults and properties, and what keys the paths would make';
 
+CREATE FUNCTION verify_import(container regclass, source text)
+	RETURNS TABLE (key jsonb, source_items bigint, container_items bigint,
+				   source_checksum text, container_checksum text, difference text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT COST 10000 ROWS 10;
+COMMENT ON FUNCTION verify_import(regclass, text) IS
+	'compares a container with an export: the logical partitions that differ, and the sum of all';
+
 ----------------------------------------------------------------------------
 -- Items in bulk
 ----------------------------------------------------------------------------
