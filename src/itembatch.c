@@ -490,10 +490,10 @@ attempt(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
 	volatile bool done = true;
 
 	memset(batch->outcomes, 0, sizeof(RowOutcome) * n);
-	pgstat_track_activities = false;
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
 	{
+		pgstat_track_activities = false;
 		SPI_connect();
 		compute_keys(batch, rows, n);
 		method(batch, rows, n);

@@ -273,8 +273,8 @@ numeric_equals(Numeric a, Numeric b)
 }
 
 /*
- * A number as Cosmos DB takes it: the binary64 that is nearest, as a decimal.  Sets
- * inexact if that is another number.
+ * A number as Cosmos DB takes it: the binary64 that is nearest, as the shortest
+ * decimal.  Sets inexact if that is another number.
  */
 static Numeric
 binary64_number(Numeric number, bool *inexact)
@@ -297,10 +297,10 @@ binary64_number(Numeric number, bool *inexact)
 		}
 		decimal = numeric_from_text(text);
 	}
-	if (numeric_equals(decimal, number))
-		return number;
 	/* 2^63 is a binary64, though a shorter decimal is read as it, too */
-	*inexact = *inexact || fabs(nearest) < MAX_EXACT || !numeric_equals(numeric_from_text(psprintf("%.0f", nearest)), number);
+	if (!numeric_equals(decimal, number) &&
+		(fabs(nearest) < MAX_EXACT || !numeric_equals(numeric_from_text(psprintf("%.0f", nearest)), number)))
+		*inexact = true;
 	return decimal;
 }
 
