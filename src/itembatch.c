@@ -37,6 +37,13 @@
 #include "compat.h"
 #include "itembatch.h"
 #include "sql.h"
+#include "tree.h"
+
+/*
+ * COPY keeps rows for so many leaves, and writes those of one when it needs room
+ * for another.  For a container with more leaves it is given the rows leaf by leaf.
+ */
+#define COPY_BUFFERS		32
 
 struct ItemBatch
 {
@@ -46,6 +53,7 @@ struct ItemBatch
 	bool		unique;			/* there is a unique index on key and id */
 	char	   *arbiter;		/* its columns; NULL if there is none, or the user may not look into them */
 	bool		secured;		/* row security applies, which COPY doesn't know */
+	bool		sorted;			/* rows are written in the order of the hash space */
 	bool		inserting;		/* the last batch met rows that were there, and so may the next one */
 
 	MemoryContext context;		/* of the rows that are being written */
@@ -608,11 +616,55 @@ write_rows(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
 	}
 }
 
+/* A row and its place in the hash space by the first level, which has most to say about its leaf. */
+typedef struct PlacedRow
+{
+	uint64		position;
+	int			place;			/* in the batch */
+	ItemRow    *row;
+} PlacedRow;
+
+static int
+compare_placed_rows(const void *a, const void *b)
+{
+	const PlacedRow *x = a;
+	const PlacedRow *y = b;
+
+	if (x->position != y->position)
+		return x->position < y->position ? -1 : 1;
+	return x->place - y->place;
+}
+
+/* Put rows in the order of the hash space; those with the same key stay in order. */
+static void
+sort_rows(const ItemBatch *batch, ItemRow **rows, int n)
+{
+	const ItemShape *shape = batch->shape;
+	PlacedRow  *placed;
+
+	placed = palloc(sizeof(PlacedRow) * n);
+	for (int i = 0; i < n; i++)
+	{
+		Component	component;
+
+		(void) ComponentSetDatum(&component, shape->columns[0].type, rows[i]->values[0]);
+		placed[i].position = Position(shape->container->hash, &component);
+		placed[i].place = i;
+		placed[i].row = rows[i];
+	}
+	qsort(placed, n, sizeof(PlacedRow), compare_placed_rows);
+	for (int i = 0; i < n; i++)
+		rows[i] = placed[i].row;
+	pfree(placed);
+}
+
 void
 ItemBatchWrite(ItemBatch *batch, ItemRow **rows, int n, RowReport report, void *state)
 {
 	bool		insert = batch->secured || batch->inserting;
 
+	if (batch->sorted)
+		sort_rows(batch, rows, n);
 	batch->context = CurrentMemoryContext;
 	batch->outcomes = palloc0(sizeof(RowOutcome) * n);
 	batch->report = report;
@@ -702,6 +754,9 @@ ItemBatchNew(const ItemShape *shape, OnConflict on_conflict)
 	batch->unique = is_unique(shape);
 	batch->arbiter = batch->unique && can_look(shape) ? identity_columns(shape) : NULL;
 	batch->secured = check_enable_rls(batch->relid, InvalidOid, false) == RLS_ENABLED;
+	/* The first duplicate is to be told, and keys by expressions come later. */
+	batch->sorted = on_conflict != CONFLICT_ERROR && shape->keys[0] == NULL &&
+		list_length(ContainerLeaves(shape->container, NULL, 0)) > COPY_BUFFERS;
 	if (on_conflict == CONFLICT_SKIP || on_conflict == CONFLICT_REPLACE)
 		check_finds(batch);
 	/* errors of key expressions are told now, not of each item */
