@@ -53,7 +53,7 @@ struct ItemBatch
 	bool		unique;			/* there is a unique index on key and id */
 	char	   *arbiter;		/* its columns; NULL if there is none, or the user may not look into them */
 	bool		secured;		/* row security applies, which COPY doesn't know */
-	bool		sorted;			/* rows are written in the order of the hash space */
+	int			leaves;			/* of the container; 0 if they have not been counted yet */
 	bool		inserting;		/* the last batch met rows that were there, and so may the next one */
 
 	MemoryContext context;		/* of the rows that are being written */
@@ -658,12 +658,21 @@ sort_rows(const ItemBatch *batch, ItemRow **rows, int n)
 	pfree(placed);
 }
 
+/* Whether rows are sorted.  Of duplicates the first one is told, and keys by expressions come later. */
+static bool
+is_sorted(ItemBatch *batch)
+{
+	if (batch->leaves == 0)
+		batch->leaves = list_length(ContainerLeaves(batch->shape->container, NULL, 0));
+	return batch->leaves > COPY_BUFFERS && batch->on_conflict != CONFLICT_ERROR && batch->shape->keys[0] == NULL;
+}
+
 void
 ItemBatchWrite(ItemBatch *batch, ItemRow **rows, int n, RowReport report, void *state)
 {
 	bool		insert = batch->secured || batch->inserting;
 
-	if (batch->sorted)
+	if (n > 1 && is_sorted(batch))
 		sort_rows(batch, rows, n);
 	batch->context = CurrentMemoryContext;
 	batch->outcomes = palloc0(sizeof(RowOutcome) * n);
@@ -754,9 +763,6 @@ ItemBatchNew(const ItemShape *shape, OnConflict on_conflict)
 	batch->unique = is_unique(shape);
 	batch->arbiter = batch->unique && can_look(shape) ? identity_columns(shape) : NULL;
 	batch->secured = check_enable_rls(batch->relid, InvalidOid, false) == RLS_ENABLED;
-	/* The first duplicate is to be told, and keys by expressions come later. */
-	batch->sorted = on_conflict != CONFLICT_ERROR && shape->keys[0] == NULL &&
-		list_length(ContainerLeaves(shape->container, NULL, 0)) > COPY_BUFFERS;
 	if (on_conflict == CONFLICT_SKIP || on_conflict == CONFLICT_REPLACE)
 		check_finds(batch);
 	/* errors of key expressions are told now, not of each item */

@@ -269,5 +269,31 @@ is(value('SELECT count(*) FROM c'), 998, 'copied from the client');
 is(value('SELECT line, reason FROM c_quarantine ORDER BY line'), "7|broken JSON\n9|duplicate", 'but the faulty ones');
 is(value("SELECT count(*) FROM c_items WHERE doc::jsonb->>'id' IS NOT NULL"), 998, 'and read');
 
+#
+# Dump and restore
+#
+
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+$node->command_ok([ 'pg_dump', '-f', "$dir/dump.sql", '-d', $node->connstr('postgres') ], 'dumped');
+$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/dump.sql", '-d', $node->connstr('restored') ], 'restored');
+is($node->safe_psql('restored', 'SELECT count(*) FROM c'), 998, 'restored: the items');
+is($node->safe_psql('restored', 'SELECT line, reason FROM c_quarantine ORDER BY line'), "7|broken JSON\n9|duplicate", 'restored: the quarantine');
+$node->psql('restored', q(INSERT INTO c_items VALUES ('{"id": "new", "tenantId": "a", "region": "b"}'), ('broken')));
+is($node->safe_psql('restored', "SELECT (SELECT count(*) FROM c WHERE id = 'new'), (SELECT count(*) FROM c_quarantine)"), '1|3', 'restored: the view takes items');
+is($node->safe_psql('restored', "SELECT sum(misplaced) FROM partitionkey.verify('c')"), 0, 'restored: in the right partitions');
+
+# Split and merged, while a load commits its batches.
+{
+	value('TRUNCATE c; DROP TABLE c_quarantine');
+	my $load = IPC::Run::start([ 'psql', '-XAtq', '-c', "CALL partitionkey.import_items_in_batches('c', '$file', batch_items => 1000)", '-d', $node->connstr('postgres') ],
+		'<', \undef, '>', \my $result, '2>', \my $said, IPC::Run::timeout(300));
+
+	value($_) for 'CALL partitionkey.split_partition(\'c_p0_0\')', 'CALL partitionkey.split_partition(\'c_p4_4\')';
+	value("CALL partitionkey.merge_partitions('c_p0_0', 'c_p0_2')");
+	$load->finish;
+	like($result, qr/^\Q$items|$good|0|0|$faults|\E/, 'while partitions are split and merged') or diag $said;
+	is(value("SELECT sum(items), sum(misplaced) FROM partitionkey.verify('c')"), "$good|0", 'all is there, in the right partitions');
+}
+
 $node->stop;
 done_testing();
