@@ -274,6 +274,11 @@ put_key(Inspection *in, ReturnSetInfo *result)
 	set_tally(in, &row, &in->keys, in->largest_key);
 	set_types(&row, types, in->npaths);
 	note_estimate(&note, &in->keys);
+	if (in->keyed_ids.estimated)
+		add_note(&note, "items with the same key and id are not looked for, since there are many");
+	else if (in->keyed_ids.added > TallyDistinct(&in->keyed_ids))
+		add_note(&note, psprintf("%s with the key and id of another one",
+								 several(in->keyed_ids.added - TallyDistinct(&in->keyed_ids), "item")));
 	set_text(&row, COLUMN_NOTE, note.data);
 	put_row(result, &row);
 }

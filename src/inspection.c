@@ -178,8 +178,9 @@ count_large_number(AskedPath *path, const JsonbValue *value, const Component *c)
 {
 	if (c->type != COMPONENT_NUMBER || fabs(c->number) < EXACT_INTEGERS)
 		return;
-	TallyAdd(&path->exact, DatumGetUInt64(DirectFunctionCall2(hash_numeric_extended, NumericGetDatum(value->val.numeric), Int64GetDatum(0))));
-	TallyAdd(&path->rounded, Position(HASH_XXHASH, c));
+	(void) TallyAdd(&path->exact, DatumGetUInt64(DirectFunctionCall2(hash_numeric_extended,
+																	 NumericGetDatum(value->val.numeric), Int64GetDatum(0))));
+	(void) TallyAdd(&path->rounded, Position(HASH_XXHASH, c));
 }
 
 /* Count the value at a path; false if it can't be part of a key. */
@@ -208,6 +209,17 @@ count_path(Inspection *in, AskedPath *path, Jsonb *doc, Component *c)
 	return true;
 }
 
+/* Count the id of an item with a key. */
+static void
+count_keyed_id(Inspection *in, Jsonb *doc, uint64 key)
+{
+	JsonbValue	id;
+	Component	c;
+
+	if (getKeyJsonValueFromContainer(&doc->root, "id", 2, &id) != NULL && id.type == jbvString && ComponentSetJsonbValue(&c, &id))
+		(void) TallyAdd(&in->keyed_ids, hash_combine64(key, Position(HASH_XXHASH, &c)));
+}
+
 static void
 count_key(Inspection *in, Jsonb *doc)
 {
@@ -221,8 +233,11 @@ count_key(Inspection *in, Jsonb *doc)
 		if (valid)
 			hash = hash_combine64(hash, Position(HASH_XXHASH, &key[i]));
 	}
-	in->keyed += valid;
-	if (valid && TallyAdd(&in->keys, hash))
+	if (!valid)
+		return;
+	in->keyed++;
+	count_keyed_id(in, doc, hash);
+	if (TallyAdd(&in->keys, hash))
 	{
 		MemoryContext old;
 		Jsonb	   *json = KeyToJsonb(key, in->npaths);
@@ -312,6 +327,7 @@ InspectionStart(ArrayType *paths)
 	in->context = CurrentMemoryContext;
 	in->root.path = "";
 	TallyInit(&in->keys, KEY_VALUES);
+	TallyInit(&in->keyed_ids, KEY_VALUES);
 	if (paths != NULL)
 		set_paths(in, paths);
 	return in;

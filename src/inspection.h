@@ -35,14 +35,15 @@ typedef struct Values
 	Jsonb	   *largest;		/* the most frequent of them */
 } Values;
 
+/* A property of the items, or of an object in them. */
 typedef struct Member
 {
 	char	   *name;
 	int			length;
 	char	   *path;
-	struct Member *first;			/* properties of the object here */
-	struct Member *next;			/* after this one */
-	struct Member *expected;		/* of these, the one that comes next */
+	struct Member *first;		/* properties of the object here */
+	struct Member *next;		/* after this one */
+	struct Member *expected;	/* of those below it, the one that comes next */
 	bool		system;			/* Cosmos DB puts it into every item */
 	Values		values;
 } Member;
@@ -59,15 +60,16 @@ typedef struct AskedPath
 	Tally		rounded;		/* and as Cosmos DB takes them */
 } AskedPath;
 
+/* Items of a format, or with a fault. */
 typedef struct Count
 {
-	const char *name;
+	const char *name;			/* of the format */
 	int64		items;
-	int64		files;
-	char	   *first;			/* where the first one is */
+	int64		files;			/* of the format */
+	char	   *first;			/* where the first faulty one is, and what is wrong with it */
 } Count;
 
-/* Faults that an item has as the item of any container. */
+/* What is wrong with the id of an item, in any container. */
 typedef enum IdFault
 {
 	ID_MISSING,
@@ -88,11 +90,12 @@ typedef struct Inspection
 	Count		ids[ID_FAULTS];
 	Member		root;
 	int			properties;
-	bool		too_many;
+	bool		too_many;		/* properties, so that some are not counted */
 	int			npaths;
 	AskedPath  *paths;
 	int64		keyed;			/* items whose values at all paths can be part of a key */
 	Tally		keys;
+	Tally		keyed_ids;		/* keys with ids */
 	Jsonb	   *largest_key;
 } Inspection;
 

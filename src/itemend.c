@@ -334,12 +334,13 @@ ItemFindEnd(ItemEnd *end, ExportBuffer *buffer)
 
 	end->length = 0;
 	end->depth = 0;
-	end->cut = false;
+	end->lost = end->cut = false;
 	end->beginning = NULL;
 	if (c != '{' && c != '[')
 		end->length = end->lines ? end_by_line(end, buffer) : end_of_word(end, buffer);
 	else if (scan_item(end, buffer) != SCAN_CLOSED || is_followed(end, buffer))
 	{
+		end->lost = true;
 		end->length = end_of_broken(end, buffer);
 		end->cut = end->cut && is_end(buffer, end->length);
 	}

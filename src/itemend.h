@@ -26,6 +26,7 @@ typedef struct ItemEnd
 	/* found: */
 	int			length;			/* of the item, or of the rest of it */
 	int			depth;			/* of its brackets */
+	bool		lost;			/* its brackets don't tell the end, which is a guess */
 	bool		cut;			/* the file ended within it */
 	char	   *beginning;		/* if it is far too long, its first bytes; the others up to the rest have been passed */
 } ItemEnd;

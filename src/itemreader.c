@@ -285,15 +285,17 @@ read_item(ItemReader *reader, CosmosItem *item)
 	ItemFindEnd(&end, &reader->buffer);
 	reader->cut = end.cut;
 	take_text(reader, item, end.length);
-	if (end.beginning == NULL)
+	if (end.beginning != NULL)
 	{
-		ItemParse(item, end.depth);
-		return;
+		item->text = end.beginning;
+		item->length = strlen(end.beginning);
+		ItemSetFault(item, ITEM_TOO_LARGE, psprintf("the item has more than %d bytes, even without blanks and escapes",
+													MAX_ITEM_BYTES));
 	}
-	item->text = end.beginning;
-	item->length = strlen(end.beginning);
-	ItemSetFault(item, ITEM_TOO_LARGE, psprintf("the item has more than %d bytes, even without blanks and escapes",
-												MAX_ITEM_BYTES));
+	else if (end.lost && item->length > MAX_ITEM_BYTES)
+		ItemSetFault(item, ITEM_BROKEN_JSON, "its brackets and quotes don't match, and where it ends can't be told");
+	else
+		ItemParse(item, end.depth);
 }
 
 /* Take the next step in the open file; true if it gave an item. */

@@ -168,7 +168,8 @@ start_sort(Comparison *cmp)
 	bool		nulls_first[] = {false, false};
 	TupleDesc	desc = entry_desc();
 
-	cmp->sort = tuplesort_begin_heap(desc, lengthof(columns), columns, operators, collations, nulls_first, work_mem, NULL, TUPLESORT_NONE);
+	cmp->sort = tuplesort_begin_heap(desc, lengthof(columns), columns, operators, collations, nulls_first,
+									 work_mem, NULL, TUPLESORT_NONE);
 	cmp->entry = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 }
 
@@ -231,6 +232,26 @@ add_export(Comparison *cmp, const char *source)
 	ItemReaderClose(reader);
 }
 
+/*
+ * Set the key of a row.  Where its document has no value at a path, and the column
+ * can't say so, the value was computed while loading: it counts as none, as it does for
+ * the item of the export.
+ */
+static void
+set_stored_key(const Comparison *cmp, TupleTableSlot *slot, Jsonb *doc, Component *key)
+{
+	for (int i = 0; i < cmp->container->levels; i++)
+	{
+		JsonbValue	ignored;
+		bool		isnull;
+
+		if (getBaseType(cmp->types[i]) != JSONBOID && !ExtractValue(&doc->root, cmp->names[i], &ignored))
+			(void) ExtractProperty(&doc->root, cmp->names[i], &key[i]);
+		else
+			(void) ComponentSetDatum(&key[i], cmp->types[i], slot_getattr(slot, cmp->columns[i], &isnull));
+	}
+}
+
 /* Add a row of the container.  A document that is NULL has no properties. */
 static void
 add_stored(TupleTableSlot *slot, void *state)
@@ -238,14 +259,14 @@ add_stored(TupleTableSlot *slot, void *state)
 	Comparison *cmp = state;
 	Component	key[MAX_LEVELS];
 	bool		isnull;
-	Datum		value;
+	Datum		value = slot_getattr(slot, cmp->document, &isnull);
+	Jsonb	   *doc;
 
-	for (int i = 0; i < cmp->container->levels; i++)
-		(void) ComponentSetDatum(&key[i], cmp->types[i], slot_getattr(slot, cmp->columns[i], &isnull));
-	value = slot_getattr(slot, cmp->document, &isnull);
 	if (isnull)
 		value = DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"));
-	add_entry(cmp, key, DatumGetJsonbP(value), true);
+	doc = DatumGetJsonbP(value);
+	set_stored_key(cmp, slot, doc, key);
+	add_entry(cmp, key, doc, true);
 }
 
 /*
@@ -321,9 +342,9 @@ difference_of_all(const Comparison *cmp, int64 partitions, int64 different)
 	if (different > 0)
 		appendStringInfo(&text, INT64_FORMAT " of " INT64_FORMAT " logical partitions differ", different, partitions);
 	if (cmp->faulty > 0)
-		appendStringInfo(&text, "%s" INT64_FORMAT " items of the export can't be read", text.len > 0 ? "; " : "", cmp->faulty);
+		appendStringInfo(&text, "%sitems that can't be read: " INT64_FORMAT, text.len > 0 ? "; " : "", cmp->faulty);
 	if (cmp->keyless > 0)
-		appendStringInfo(&text, "%s" INT64_FORMAT " have an object or array as key", text.len > 0 ? "; " : "", cmp->keyless);
+		appendStringInfo(&text, "%sitems with an object or array as key: " INT64_FORMAT, text.len > 0 ? "; " : "", cmp->keyless);
 	return text.len > 0 ? text.data : NULL;
 }
 
