@@ -686,7 +686,14 @@ ItemBatchWrite(ItemBatch *batch, ItemRow **rows, int n, RowReport report, void *
  * Preparing
  */
 
-/* The columns of key and id: "a, b, id". */
+/* How many of the columns are key and id: they come first. */
+static int
+identity_size(const ItemShape *shape)
+{
+	return Max(shape->container->levels, shape->id + 1);
+}
+
+/* Those columns: "a, b, id". */
 static char *
 identity_columns(const ItemShape *shape)
 {
@@ -696,11 +703,11 @@ identity_columns(const ItemShape *shape)
 		psprintf("%s, %s", columns, quote_identifier(shape->columns[shape->id].name));
 }
 
-/* Whether a unique index is on just those. */
+/* Whether a unique index is on just these. */
 static bool
 is_unique(const ItemShape *shape)
 {
-	int			n = Max(shape->container->levels, shape->id + 1);
+	int			n = identity_size(shape);
 	MemoryContext context = CurrentMemoryContext;	/* which SPI leaves for its own */
 	StringInfoData attnums;
 	int			nestlevel;
@@ -721,17 +728,16 @@ is_unique(const ItemShape *shape)
 	return found > 0;
 }
 
-/* Whether the user may look for an item with the same key and id, as ON CONFLICT does. */
+/* Whether the user has a privilege on some of the columns, or on the whole container. */
 static bool
-can_look(const ItemShape *shape)
+has_privilege(const ItemShape *shape, int first, int n, AclMode privilege)
 {
-	int			n = Max(shape->container->levels, shape->id + 1);
 	Oid			relid = shape->container->relid;
 
-	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
+	if (pg_class_aclcheck(relid, GetUserId(), privilege) == ACLCHECK_OK)
 		return true;
-	for (int i = 0; i < n; i++)
-		if (pg_attribute_aclcheck(relid, shape->columns[i].attnum, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+	for (int i = first; i < first + n; i++)
+		if (pg_attribute_aclcheck(relid, shape->columns[i].attnum, GetUserId(), privilege) != ACLCHECK_OK)
 			return false;
 	return true;
 }
@@ -747,7 +753,8 @@ check_finds(const ItemBatch *batch)
 				 errdetail("It has no primary key or unique index on just the key columns and the id."),
 				 batch->shape->id < 0 ? errhint("It has no column \"id\", either.") :
 				 errhint("ALTER TABLE %s ADD PRIMARY KEY (%s)", QualifiedName(batch->relid), identity_columns(batch->shape))));
-	if (batch->arbiter == NULL)
+	if (batch->arbiter == NULL ||
+		(batch->on_conflict == CONFLICT_REPLACE && !has_privilege(batch->shape, batch->shape->doc, 1, ACL_UPDATE)))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(batch->relid));
 }
 
@@ -760,8 +767,11 @@ ItemBatchNew(const ItemShape *shape, OnConflict on_conflict)
 	batch->shape = shape;
 	batch->on_conflict = on_conflict;
 	batch->relid = shape->container->relid;
+	if (!has_privilege(shape, 0, shape->ncolumns, ACL_INSERT))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(batch->relid));
 	batch->unique = is_unique(shape);
-	batch->arbiter = batch->unique && can_look(shape) ? identity_columns(shape) : NULL;
+	/* ON CONFLICT looks into the columns of its index */
+	batch->arbiter = batch->unique && has_privilege(shape, 0, identity_size(shape), ACL_SELECT) ? identity_columns(shape) : NULL;
 	batch->secured = check_enable_rls(batch->relid, InvalidOid, false) == RLS_ENABLED;
 	if (on_conflict == CONFLICT_SKIP || on_conflict == CONFLICT_REPLACE)
 		check_finds(batch);
