@@ -1,41 +1,33 @@
 /*
  * itembatch.c
- *		Writing rows of items to a container.
+ *		Writing rows of items to a container, a batch at a time.
  *
- * The fast way is COPY's own machinery, which is given the rows of a batch in
- * binary format by a callback: each field is a Datum as it is, so that nothing is
- * parsed twice.  A batch is a subtransaction.  If COPY meets a row that is there
- * already, the batch is undone and done row by row, by INSERT ... ON CONFLICT.  If anything
- * else is wrong with a row, the batch is undone and its halves are tried, and
- * theirs, down to the row that is refused.
+ * The fast way is COPY.  A batch is a subtransaction.  If COPY meets a row that is
+ * there already, the batch is undone and done row by row, by INSERT ... ON CONFLICT.
+ * If anything else is wrong with a row, the batch is undone and its halves are
+ * tried, and theirs, down to the row that is refused.
  *
- * Statements run under the session's search_path, as triggers, defaults and key expressions of
- * users expect it; they name everything in full, and use no operators.
+ * Statements run under the session's search_path, as triggers, defaults and key
+ * expressions of users expect it; they name everything in full, and use no operators.
  */
 #include "postgres.h"
 
 #include "access/table.h"
 #include "access/xact.h"
-#include "catalog/pg_type.h"
-#include "commands/copy.h"
-#include "commands/copyfrom_internal.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
-#include "parser/parse_relation.h"
 #include "pgstat.h"
-#include "port/pg_bswap.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/rls.h"
-#include "utils/snapmgr.h"
 
 #include "compat.h"
 #include "itembatch.h"
+#include "itemcopy.h"
+#include "itemkeys.h"
 #include "sql.h"
 #include "tree.h"
 
@@ -92,131 +84,8 @@ OnConflictFromName(const char *name)
 }
 
 /*
- * Feeding COPY
+ * Ways to write
  */
-
-/* The rows that COPY is reading.  Its callback has no argument for them. */
-typedef struct Feed
-{
-	const ItemShape *shape;
-	ItemRow   **rows;
-	int			n;
-	int			next;			/* row to be written to the buffer; n for the end, n + 1 behind it */
-	StringInfoData buffer;		/* what is to be handed out */
-} Feed;
-
-static Feed *feed = NULL;
-
-static void
-feed_int16(StringInfo buffer, int16 value)
-{
-	value = pg_hton16(value);
-	appendBinaryStringInfo(buffer, (char *) &value, sizeof(value));
-}
-
-static void
-feed_int32(StringInfo buffer, int32 value)
-{
-	value = pg_hton32(value);
-	appendBinaryStringInfo(buffer, (char *) &value, sizeof(value));
-}
-
-static void
-feed_header(StringInfo buffer)
-{
-	appendBinaryStringInfo(buffer, "PGCOPY\n\377\r\n\0", 11);
-	feed_int32(buffer, 0);		/* flags */
-	feed_int32(buffer, 0);		/* length of an extension */
-}
-
-static void
-feed_row(StringInfo buffer, const ItemShape *shape, const ItemRow *row)
-{
-	feed_int16(buffer, shape->ncolumns);
-	for (int i = 0; i < shape->ncolumns; i++)
-	{
-		if (row->nulls[i])
-		{
-			feed_int32(buffer, -1);
-			continue;
-		}
-		feed_int32(buffer, sizeof(Datum));
-		appendBinaryStringInfo(buffer, (const char *) &row->values[i], sizeof(Datum));
-	}
-}
-
-/* COPY's data source: up to maxread bytes, 0 at the end. */
-static int
-feed_copy(void *to, int minread, int maxread)
-{
-	StringInfo	buffer = &feed->buffer;
-	int			length;
-
-	(void) minread;
-	while (buffer->len - buffer->cursor < maxread && feed->next <= feed->n)
-	{
-		if (feed->next < feed->n)
-			feed_row(buffer, feed->shape, feed->rows[feed->next]);
-		else
-			feed_int16(buffer, -1);
-		feed->next++;
-	}
-	length = Min(maxread, buffer->len - buffer->cursor);
-	memcpy(to, buffer->data + buffer->cursor, length);
-	buffer->cursor += length;
-	if (buffer->cursor == buffer->len)
-		resetStringInfo(buffer);
-	return length;
-}
-
-/* In place of a type's receive function: a field is a Datum. */
-static Datum
-receive_datum(PG_FUNCTION_ARGS)
-{
-	StringInfo	field = (StringInfo) PG_GETARG_POINTER(0);
-	Datum		value;
-
-	memcpy(&value, field->data, sizeof(Datum));
-	field->cursor = field->len;
-	return value;
-}
-
-/* The same for a domain, whose constraints have a say on NULL as well. */
-static Datum
-receive_domain(PG_FUNCTION_ARGS)
-{
-	bool		isnull = PG_GETARG_POINTER(0) == NULL;
-	Datum		value = isnull ? (Datum) 0 : receive_datum(fcinfo);
-
-	domain_check(value, isnull, PG_GETARG_OID(1), &fcinfo->flinfo->fn_extra, fcinfo->flinfo->fn_mcxt);
-	fcinfo->isnull = isnull;
-	return value;
-}
-
-static void
-set_receive_functions(CopyFromState copy, const ItemShape *shape)
-{
-	for (int i = 0; i < shape->ncolumns; i++)
-	{
-		const ItemColumn *column = &shape->columns[i];
-		FmgrInfo   *function = &copy->in_functions[column->attnum - 1];
-		bool		is_domain = column->declared != column->type;
-
-		function->fn_addr = is_domain ? receive_domain : receive_datum;
-		function->fn_strict = !is_domain;
-		copy->typioparams[column->attnum - 1] = column->declared;
-	}
-}
-
-static List *
-column_names(const ItemShape *shape)
-{
-	List	   *names = NIL;
-
-	for (int i = 0; i < shape->ncolumns; i++)
-		names = lappend(names, makeString(shape->columns[i].name));
-	return names;
-}
 
 static Relation
 open_container(const ItemBatch *batch)
@@ -231,69 +100,18 @@ open_container(const ItemBatch *batch)
 	return rel;
 }
 
-/* A range table of the container alone, with the privileges that are needed, which are checked. */
-static ParseState *
-range_table(Relation rel, const ItemShape *shape)
-{
-	ParseState *pstate = make_parsestate(NULL);
-	ParseNamespaceItem *nsitem = addRangeTableEntryForRelation(pstate, rel, RowExclusiveLock, NULL, false, false);
-
-	NamespaceItemPrivileges(nsitem)->requiredPerms = ACL_INSERT;
-	for (int i = 0; i < shape->ncolumns; i++)
-		NamespaceItemPrivileges(nsitem)->insertedCols =
-			bms_add_member(NamespaceItemPrivileges(nsitem)->insertedCols, shape->columns[i].attnum - FirstLowInvalidHeapAttributeNumber);
-	CheckParsedPrivileges(pstate);
-	return pstate;
-}
-
-static uint64
-run_copy(const ItemShape *shape, Relation rel, ParseState *pstate)
-{
-	List	   *options = list_make1(makeDefElem("format", (Node *) makeString("binary"), -1));
-	CopyFromState copy = BeginCopyFrom(pstate, rel, NULL, NULL, false, feed_copy, column_names(shape), options);
-	uint64		processed;
-
-	set_receive_functions(copy, shape);
-	processed = CopyFrom(copy);
-	EndCopyFrom(copy);
-	return processed;
-}
-
 /* Write rows by COPY. */
 static void
 copy_rows(ItemBatch *batch, ItemRow **rows, int n)
 {
 	Relation	rel = open_container(batch);
-	ParseState *pstate = range_table(rel, batch->shape);
-	Feed	   *outer = feed;	/* a trigger of the container may load another one */
-	Feed		mine = {.shape = batch->shape,.rows = rows,.n = n};
-	uint64		processed = 0;
+	uint64		processed = ItemCopy(batch->shape, rel, rows, n);
 
-	initStringInfo(&mine.buffer);
-	feed_header(&mine.buffer);
-	CommandCounterIncrement();
-	PushActiveSnapshot(GetTransactionSnapshot());
-	feed = &mine;
-	PG_TRY();
-	{
-		processed = run_copy(batch->shape, rel, pstate);
-	}
-	PG_FINALLY();
-	{
-		feed = outer;
-	}
-	PG_END_TRY();
-	PopActiveSnapshot();
-	free_parsestate(pstate);
 	table_close(rel, NoLock);
 	/* A trigger can make COPY leave rows out; which ones is not told. */
 	for (uint64 i = processed; i < (uint64) n; i++)
 		batch->outcomes[i] = ROW_SKIPPED;
 }
-
-/*
- * Inserting
- */
 
 static SPIPlanPtr
 prepare_insert(const ItemBatch *batch, const char *conflict)
@@ -372,97 +190,6 @@ insert_rows(ItemBatch *batch, ItemRow **rows, int n)
 }
 
 /*
- * Key expressions
- */
-
-/* The query for the values of levels that have an expression; NULL if none has. */
-static char *
-key_query(const ItemShape *shape)
-{
-	StringInfoData sql;
-	const char *separator = "SELECT ";
-
-	initStringInfo(&sql);
-	for (int i = 0; i < shape->container->levels; i++)
-	{
-		const ItemColumn *column = &shape->columns[i];
-
-		if (shape->keys[i] == NULL)
-			continue;
-		/* An expression may end in a comment.  What is no JSON yet becomes a JSON scalar. */
-		if (column->type == JSONBOID)
-			appendStringInfo(&sql, "%spg_catalog.to_jsonb((%s\n))", separator, shape->keys[i]);
-		else
-			appendStringInfo(&sql, "%s(%s\n)::%s", separator, shape->keys[i],
-							 format_type_extended(column->declared, column->declared == column->type ? column->typmod : -1,
-												  FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY));
-		separator = ", ";
-	}
-	if (sql.len == 0)
-		return NULL;
-	appendStringInfoString(&sql, " FROM (SELECT $1 AS doc) item");
-	return sql.data;
-}
-
-static SPIPlanPtr
-prepare_keys(const ItemShape *shape)
-{
-	Oid			type = JSONBOID;
-	char	   *sql = key_query(shape);
-	SPIPlanPtr	plan;
-
-	if (sql == NULL)
-		return NULL;
-	plan = SPI_prepare(sql, 1, &type);
-	if (plan == NULL || !SPI_is_cursor_plan(plan))
-		ereport(ERROR,
-				(errcode(ERRCODE_SYNTAX_ERROR),
-				 errmsg("a key must be an SQL expression"),
-				 errhint("Write for example keys => ARRAY['doc->>''country'''].")));
-	return plan;
-}
-
-/* Take the values of a row out of the query's result, into memory that lasts. */
-static void
-store_keys(const ItemBatch *batch, ItemRow *row)
-{
-	const ItemShape *shape = batch->shape;
-	MemoryContext old = MemoryContextSwitchTo(batch->context);
-	int			n = 0;
-
-	for (int i = 0; i < shape->container->levels; i++)
-	{
-		int16		typlen;
-		bool		typbyval;
-		Datum		value;
-
-		if (shape->keys[i] == NULL)
-			continue;
-		get_typlenbyval(shape->columns[i].type, &typlen, &typbyval);
-		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, ++n, &row->nulls[i]);
-		row->values[i] = row->nulls[i] ? (Datum) 0 : datumCopy(value, typbyval, typlen);
-	}
-	MemoryContextSwitchTo(old);
-}
-
-static void
-compute_keys(ItemBatch *batch, ItemRow **rows, int n)
-{
-	SPIPlanPtr	plan = prepare_keys(batch->shape);
-
-	for (int i = 0; plan != NULL && i < n; i++)
-	{
-		Datum		doc = JsonbPGetDatum(rows[i]->original);
-
-		CHECK_FOR_INTERRUPTS();
-		if (SPI_execute_plan(plan, &doc, NULL, true, 1) != SPI_OK_SELECT || SPI_processed != 1)
-			elog(ERROR, "SPI_execute_plan failed");
-		store_keys(batch, rows[i]);
-		SPI_freetuptable(SPI_tuptable);
-	}
-}
-
-/*
  * Attempts
  */
 
@@ -503,7 +230,7 @@ attempt(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
 	{
 		pgstat_track_activities = false;
 		SPI_connect();
-		compute_keys(batch, rows, n);
+		ItemKeysCompute(batch->shape, rows, n, batch->context);
 		method(batch, rows, n);
 		SPI_finish();
 		ReleaseCurrentSubTransaction();
@@ -776,7 +503,7 @@ ItemBatchNew(const ItemShape *shape, OnConflict on_conflict)
 	if (on_conflict == CONFLICT_SKIP || on_conflict == CONFLICT_REPLACE)
 		check_finds(batch);
 	/* errors of key expressions are told now, not of each item */
-	(void) prepare_keys(shape);
+	ItemKeysCheck(shape);
 	MemoryContextSwitchTo(context);
 	return batch;
 }
