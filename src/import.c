@@ -189,11 +189,22 @@ count_key(Import *import, const CosmosItem *item, const ItemRow *row)
 static void
 report_progress(const Import *import)
 {
-	const int	parameters[] = {PROGRESS_COPY_COMMAND, PROGRESS_COPY_TYPE, PROGRESS_COPY_BYTES_TOTAL, PROGRESS_COPY_BYTES_PROCESSED,
-	PROGRESS_COPY_TUPLES_PROCESSED, PROGRESS_COPY_TUPLES_EXCLUDED};
-	const int64 values[] = {PROGRESS_COPY_COMMAND_FROM, PROGRESS_COPY_TYPE_FILE,
-		ItemReaderTotal(import->reader), ItemReaderBytes(import->reader),
-	import->loaded + import->replaced, import->skipped + import->quarantined};
+	const int	parameters[] = {
+		PROGRESS_COPY_COMMAND,
+		PROGRESS_COPY_TYPE,
+		PROGRESS_COPY_BYTES_TOTAL,
+		PROGRESS_COPY_BYTES_PROCESSED,
+		PROGRESS_COPY_TUPLES_PROCESSED,
+		PROGRESS_COPY_TUPLES_EXCLUDED
+	};
+	const int64 values[] = {
+		PROGRESS_COPY_COMMAND_FROM,
+		PROGRESS_COPY_TYPE_FILE,
+		ItemReaderTotal(import->reader),
+		ItemReaderBytes(import->reader),
+		import->loaded + import->replaced,
+		import->skipped + import->quarantined
+	};
 
 	pgstat_progress_update_multi_param(lengthof(parameters), parameters, values);
 }
@@ -338,9 +349,11 @@ report_undefined(const Import *import)
 {
 	for (int i = 0; i < import->container->levels; i++)
 	{
-		if (import->shape->keys[i] == NULL && import->undefined[i] > 0 && import->undefined[i] * 2 >= import->parsed)
+		double		share = (double) import->undefined[i] / Max(import->parsed, 1);
+
+		if (share >= 0.5 && import->shape->keys[i] == NULL)
 			ereport(WARNING,
-					(errmsg("%s", PropertiesMissing(import->container->paths[i], (double) import->undefined[i] / import->parsed, import->known))));
+					(errmsg("%s", PropertiesMissing(import->container->paths[i], share, import->known))));
 	}
 }
 
@@ -454,7 +467,8 @@ read_keys(FunctionCallInfo fcinfo, const Container *container)
 	if (n != container->levels)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("keys has %d elements, but container \"%s\" has a key of %d", n, get_rel_name(container->relid), container->levels),
+				 errmsg("keys has %d elements, but container \"%s\" has a key of %d",
+						n, get_rel_name(container->relid), container->levels),
 				 errhint("Give an SQL expression for each path, or NULL for one whose value is in the item.")));
 	for (int i = 0; i < n; i++)
 		if (!nulls[i])
@@ -491,11 +505,13 @@ begin_import(FunctionCallInfo fcinfo)
 	import->container = ContainerLookup(PG_GETARG_OID(0), false);
 	import->max_faults = read_share(PG_GETARG_FLOAT8(5));
 	rel = table_open(import->container->relid, RowExclusiveLock);
-	import->shape = ItemShapeFind(rel, import->container, read_keys(fcinfo, import->container), PG_GETARG_BOOL(3), PG_GETARG_BOOL(4));
+	import->shape = ItemShapeFind(rel, import->container, read_keys(fcinfo, import->container),
+								  PG_GETARG_BOOL(3), PG_GETARG_BOOL(4));
 	table_close(rel, NoLock);
 	import->batch = ItemBatchNew(import->shape, OnConflictFromName(text_to_cstring(PG_GETARG_TEXT_PP(2))));
 	if (import->max_faults > 0)
-		import->quarantine = QuarantineFind(import->container->relid, PG_ARGISNULL(7) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(7)));
+		import->quarantine = QuarantineFind(import->container->relid,
+											PG_ARGISNULL(7) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(7)));
 	import->reader = ItemReaderOpen(text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	return import;
 }

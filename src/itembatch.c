@@ -122,7 +122,8 @@ prepare_insert(const ItemBatch *batch, const char *conflict)
 	SPIPlanPtr	plan;
 
 	initStringInfo(&sql);
-	appendStringInfo(&sql, "INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE VALUES (", QualifiedName(batch->relid), ItemShapeColumns(shape));
+	appendStringInfo(&sql, "INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE VALUES (",
+					 QualifiedName(batch->relid), ItemShapeColumns(shape));
 	for (int i = 0; i < shape->ncolumns; i++)
 	{
 		appendStringInfo(&sql, "%s$%d", i > 0 ? ", " : "", i + 1);

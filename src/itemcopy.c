@@ -151,11 +151,12 @@ range_table(Relation rel, const ItemShape *shape)
 {
 	ParseState *pstate = make_parsestate(NULL);
 	ParseNamespaceItem *nsitem = addRangeTableEntryForRelation(pstate, rel, RowExclusiveLock, NULL, false, false);
+	Bitmapset  *columns = NULL;
 
-	NamespaceItemPrivileges(nsitem)->requiredPerms = ACL_INSERT;
 	for (int i = 0; i < shape->ncolumns; i++)
-		NamespaceItemPrivileges(nsitem)->insertedCols =
-			bms_add_member(NamespaceItemPrivileges(nsitem)->insertedCols, shape->columns[i].attnum - FirstLowInvalidHeapAttributeNumber);
+		columns = bms_add_member(columns, shape->columns[i].attnum - FirstLowInvalidHeapAttributeNumber);
+	NamespaceItemPrivileges(nsitem)->requiredPerms = ACL_INSERT;
+	NamespaceItemPrivileges(nsitem)->insertedCols = columns;
 	CheckParsedPrivileges(pstate);
 	return pstate;
 }

@@ -197,7 +197,8 @@ ItemShapeFits(const ItemShape *shape, Relation rel)
 		if (column->attnum > desc->natts)
 			return false;
 		att = TupleDescAttr(desc, column->attnum - 1);
-		if (att->attisdropped || att->attgenerated || att->atttypid != column->declared || strcmp(NameStr(att->attname), column->name) != 0)
+		if (att->attisdropped || att->attgenerated || att->atttypid != column->declared ||
+			strcmp(NameStr(att->attname), column->name) != 0)
 			return false;
 	}
 	return true;
@@ -250,11 +251,13 @@ input_value(const ItemColumn *column, const char *path, char *text, Datum *value
 
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
-		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_DATA_EXCEPTION && error->sqlerrcode != ERRCODE_INVALID_DATETIME_FORMAT)
+		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_DATA_EXCEPTION)
 			PG_RE_THROW();
 		FlushErrorState();
-		valid = set_problem(problem, error->sqlerrcode == ERRCODE_STRING_DATA_RIGHT_TRUNCATION ? "key too long" : "key of another type",
-							path, error->message);
+		if (error->sqlerrcode == ERRCODE_STRING_DATA_RIGHT_TRUNCATION)
+			valid = set_problem(problem, "key too long", path, error->message);
+		else
+			valid = set_problem(problem, "key of another type", path, error->message);
 	}
 	PG_END_TRY();
 	return valid;
@@ -384,10 +387,39 @@ convert_scalar(const ItemColumn *column, const char *path, const JsonbValue *val
 	text = scalar_text(column, value);
 	if (text == NULL)
 		return set_problem(problem, "key of another type", path,
-						   mismatch(column, path, value->type == jbvNumeric && is_integer_type(column->type) ? "a fraction" : KeyValueKind(value)));
+						   mismatch(column, path, value->type == jbvNumeric && is_integer_type(column->type) ?
+									"a fraction" : KeyValueKind(value)));
 	if (column->type == NAMEOID && strlen(text) >= NAMEDATALEN)
 		return set_problem(problem, "key too long", path, mismatch(column, path, psprintf("%zu bytes long", strlen(text))));
 	return input_value(column, path, text, result, problem);
+}
+
+/* Null, or undefined, for a column that has no place for it. */
+static bool
+no_place(const ItemColumn *column, const char *path, bool is_null, ItemProblem *problem)
+{
+	char	   *what = is_null ? psprintf("%s is null", path) : psprintf("the item has no %s", path);
+
+	return set_problem(problem, is_null ? "key null" : "key undefined", path,
+					   psprintf("%s, and column \"%s\" is of type %s; one of type jsonb holds %s", what, column->name,
+								format_type_be(column->declared), is_null ? "null" : "undefined as {}"));
+}
+
+/* Whether Cosmos DB takes a value as part of a key. */
+static bool
+check_key(const char *path, const JsonbValue *value, ItemProblem *problem)
+{
+	Component	component;
+
+	if (value->type == jbvBinary)
+		return set_problem(problem, "key not a scalar", path,
+						   psprintf("%s is %s", path, JsonContainerIsArray(value->val.binary.data) ? "an array" : "an object"));
+	if (value->type == jbvNumeric && is_out_of_range(value->val.numeric))
+		return set_problem(problem, "key out of range", path, psprintf("%s is a number that no binary64 holds", path));
+	if (ComponentSetJsonbValue(&component, value) && KeyValueTooLong(&component))
+		return set_problem(problem, "key too long", path,
+						   psprintf("%s is %zu bytes long, over Cosmos DB's limit of %d", path, component.len, MAX_VALUE_BYTES));
+	return true;
 }
 
 /* Take a level's value out of an item. */
@@ -397,31 +429,18 @@ make_key(const ItemShape *shape, int level, const CosmosItem *item, ItemRow *row
 	const ItemColumn *column = &shape->columns[level];
 	const char *path = shape->container->paths[level];
 	JsonbValue	value;
-	Component	component;
 	bool		found = ExtractValue(&item->doc->root, shape->names[level], &value);
 
 	row->undefined[level] = !found;
-	if (found && value.type == jbvBinary)
-		return set_problem(problem, "key not a scalar", path, psprintf("%s is %s", path, JsonContainerIsArray(value.val.binary.data) ? "an array" : "an object"));
-	if (!found && column->type != JSONBOID)
-		return set_problem(problem, "key undefined", path,
-						   psprintf("the item has no %s, and column \"%s\" is of type %s; one of type jsonb holds undefined as {}",
-									path, column->name, format_type_be(column->declared)));
-	if (found && value.type == jbvNull && column->type != JSONBOID)
-		return set_problem(problem, "key null", path,
-						   psprintf("%s is null, and column \"%s\" is of type %s; one of type jsonb holds null",
-									path, column->name, format_type_be(column->declared)));
-	if (found && value.type == jbvNumeric && is_out_of_range(value.val.numeric))
-		return set_problem(problem, "key out of range", path, psprintf("%s is a number that no binary64 holds", path));
-	if (found && ComponentSetJsonbValue(&component, &value) && KeyValueTooLong(&component))
-		return set_problem(problem, "key too long", path,
-						   psprintf("%s is %zu bytes long, over Cosmos DB's limit of %d", path, component.len, MAX_VALUE_BYTES));
-
+	if (found && !check_key(path, &value, problem))
+		return false;
 	if (column->type == JSONBOID)
 	{
 		row->values[level] = jsonb_key(found ? &value : NULL, &row->inexact);
 		return true;
 	}
+	if (!found || value.type == jbvNull)
+		return no_place(column, path, found, problem);
 	if (value.type == jbvNumeric)
 		(void) binary64_number(value.val.numeric, &row->inexact);
 	return convert_scalar(column, path, &value, &row->values[level], problem);
@@ -503,7 +522,8 @@ make_ts(const ItemShape *shape, const CosmosItem *item, ItemRow *row)
 	{
 		/* a timestamptz is passed by value */
 		ResetPerTupleExprContext(shape->estate);
-		row->values[shape->ts] = ExecEvalExprSwitchContext(shape->ts_default, GetPerTupleExprContext(shape->estate), &row->nulls[shape->ts]);
+		row->values[shape->ts] = ExecEvalExprSwitchContext(shape->ts_default, GetPerTupleExprContext(shape->estate),
+														   &row->nulls[shape->ts]);
 	}
 }
 

@@ -68,10 +68,12 @@ begin_statement(FunctionCallInfo fcinfo)
 	ItemsView  *view = palloc0(sizeof(ItemsView));
 	const Container *container = ContainerLookup(container_of(trigger->tg_relation), false);
 	Relation	rel = table_open(container->relid, RowExclusiveLock);
+	const char *on_conflict = trigger->tg_trigger->tgnargs > 0 ? trigger->tg_trigger->tgargs[0] :
+		OnConflictName(CONFLICT_QUARANTINE);
 
 	view->shape = ItemShapeFind(rel, container, NULL, false, false);
 	table_close(rel, NoLock);
-	view->batch = ItemBatchNew(view->shape, OnConflictFromName(trigger->tg_trigger->tgnargs > 0 ? trigger->tg_trigger->tgargs[0] : "quarantine"));
+	view->batch = ItemBatchNew(view->shape, OnConflictFromName(on_conflict));
 	view->row_context = AllocSetContextCreate(CurrentMemoryContext, "row of an items view", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(old);
 	return view;
@@ -182,7 +184,8 @@ ItemsViewCreate(Oid container, OnConflict on_conflict)
 	SqlExecute("CREATE TRIGGER partitionkey_insert INSTEAD OF INSERT ON %s FOR EACH ROW"
 			   " EXECUTE FUNCTION partitionkey.items_view_insert(%s)", qualified, quote_literal_cstr(OnConflictName(on_conflict)));
 	SqlExecute("COMMENT ON VIEW %s IS %s", qualified,
-			   quote_literal_cstr(psprintf("items of container %s as JSON; INSERT or \\copy loads some", RelationGetRelationName(rel))));
+			   quote_literal_cstr(psprintf("items of container %s as JSON; INSERT or \\copy loads some",
+										   RelationGetRelationName(rel))));
 	SqlEnd(nestlevel);
 	table_close(rel, NoLock);
 	return get_relname_relid(name, get_rel_namespace(container));
