@@ -15,7 +15,7 @@ srand($seed);
 note "seed $seed";
 
 my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
+$node->init(extra => [ '--encoding=UTF8', '--no-locale' ]);
 $node->append_conf('postgresql.conf', "restart_after_crash = on\n");
 $node->start;
 my $dir = PostgreSQL::Test::Utils::tempdir;
