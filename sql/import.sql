@@ -174,6 +174,18 @@ TRUNCATE underscore;
 SELECT * FROM load('underscore', keep_system => true);
 TABLE underscore;
 
+-- System properties are taken out of items of any shape, and leave what jsonb's own operator leaves.
+CREATE TABLE shape AS
+    SELECT i, jsonb_build_object('id', i::text, 'country', 'shape', '_rid', repeat('r', i % 5), '_ts', i, '_etag', i * 1.5, '_lsn', jsonb_build_array(i), '_ridge', true)
+        || (SELECT jsonb_object_agg('k' || j, CASE j % 4 WHEN 0 THEN to_jsonb(j * i) WHEN 1 THEN to_jsonb(repeat('x', j % 7)) WHEN 2 THEN jsonb_build_array(j, 'a') ELSE 'null' END)
+            FROM generate_series(1, i) j) AS doc
+    FROM generate_series(1, 70) i;
+SELECT array_agg(doc::text ORDER BY i) AS documents FROM shape \gset
+CALL write(VARIADIC :'documents');
+SELECT * FROM load('shop');
+SELECT count(*), count(*) FILTER (WHERE jsonb_send(shop.doc) = jsonb_send(shape.doc - '{_rid,_ts,_etag,_lsn}'::text[]))
+FROM shop JOIN shape ON shop.country = 'shape' AND shop.id = shape.i::text;
+
 --
 -- Keys by expressions
 --
