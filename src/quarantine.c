@@ -32,12 +32,29 @@ static const char *const columns[][2] = {
 	{"loaded_at", "timestamptz DEFAULT pg_catalog.now()"}
 };
 
+/*
+ * A table that nobody has named must belong to somebody whose triggers the user
+ * trusts: himself, the owner of the container, or a superuser.
+ */
+static void
+check_owner(Oid relid, const Quarantine *quarantine)
+{
+	Oid			owner = RelationOwner(relid);
+
+	if (!quarantine->named && owner != GetUserId() && owner != RelationOwner(quarantine->container) && !superuser_arg(owner))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("quarantine table \"%s\" belongs to another user", quarantine->name),
+				 errhint("Name the table, with the argument quarantine, if you trust \"%s\".", GetUserNameFromId(owner, false))));
+}
+
 /* Refuse a table that can't take what is put in. */
 static void
 check_table(Oid relid, const Quarantine *quarantine)
 {
 	char		relkind = get_rel_relkind(relid);
 
+	check_owner(relid, quarantine);
 	if (relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -73,6 +90,8 @@ QuarantineFind(Oid container, const char *name)
 	Oid			schema;
 	Oid			relid;
 
+	quarantine->container = container;
+	quarantine->named = name != NULL;
 	if (name == NULL)
 	{
 		schema = get_rel_namespace(container);
@@ -118,8 +137,11 @@ static void
 prepare(Quarantine *quarantine)
 {
 	Oid			types[] = {TEXTOID, INT8OID, INT8OID, TEXTOID, TEXTOID, TEXTOID, TEXTOID};
+	Oid			relid = get_relname_relid(quarantine->name, get_namespace_oid(quarantine->schema, false));
 
-	if (!OidIsValid(get_relname_relid(quarantine->name, get_namespace_oid(quarantine->schema, false))))
+	if (OidIsValid(relid))
+		check_table(relid, quarantine); /* it may be a new one */
+	else
 		create_table(quarantine);
 	quarantine->insert = SPI_prepare(psprintf("INSERT INTO %s (file, line, byte_offset, reason, detail, path, item, loaded_at)"
 											  " VALUES ($1, $2, $3, $4, $5, $6, $7, pg_catalog.now())", quarantine->qualified),

@@ -11,6 +11,8 @@
 
 typedef struct Quarantine
 {
+	Oid			container;
+	bool		named;			/* by the user */
 	char	   *schema;
 	char	   *name;
 	char	   *qualified;		/* both, quoted */
