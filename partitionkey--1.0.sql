@@ -1248,7 +1248,7 @@ COMMENT ON FUNCTION verify_import(regclass, text) IS
 	'compares a container with an export: the logical partitions that differ, and the sum of all';
 
 ----------------------------------------------------------------------------
--- Items in bulk
+-- Coming from Cosmos: items in bulk
 ----------------------------------------------------------------------------
 
 CREATE FUNCTION import_items(container regclass, source text, on_conflict text DEFAULT 'quarantine', generate_ids boolean DEFAULT false,
