@@ -1280,3 +1280,35 @@ CREATE FUNCTION verify_import(container regclass, source text)
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT COST 10000 ROWS 10;
 COMMENT ON FUNCTION verify_import(regclass, text) IS
 	'compares a container with an export: the logical partitions that differ, and the sum of all';
+
+----------------------------------------------------------------------------
+-- Coming from Cosmos: items in bulk
+----------------------------------------------------------------------------
+
+CREATE FUNCTION import_items(container regclass, source text, on_conflict text DEFAULT 'quarantine', generate_ids boolean DEFAULT false,
+	keep_system boolean DEFAULT false, max_faults float8 DEFAULT 1, keys text[] DEFAULT NULL, quarantine text DEFAULT NULL,
+	OUT read bigint, OUT loaded bigint, OUT replaced bigint, OUT skipped bigint, OUT quarantined bigint, OUT reasons jsonb,
+	OUT seconds float8, OUT items_per_second float8)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE COST 1000000;
+COMMENT ON FUNCTION import_items(regclass, text, text, boolean, boolean, float8, text[], text) IS
+	'loads the items of a file or folder of the server into a container, all or nothing; faulty items go to a quarantine table';
+
+CREATE PROCEDURE import_items_in_batches(container regclass, source text, on_conflict text DEFAULT 'quarantine', generate_ids boolean DEFAULT false,
+	keep_system boolean DEFAULT false, max_faults float8 DEFAULT 1, keys text[] DEFAULT NULL, quarantine text DEFAULT NULL,
+	batch_items int DEFAULT 10000,
+	INOUT read bigint DEFAULT NULL, INOUT loaded bigint DEFAULT NULL, INOUT replaced bigint DEFAULT NULL, INOUT skipped bigint DEFAULT NULL,
+	INOUT quarantined bigint DEFAULT NULL, INOUT reasons jsonb DEFAULT NULL, INOUT seconds float8 DEFAULT NULL,
+	INOUT items_per_second float8 DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE import_items_in_batches IS
+	'as the function import_items, but each batch of items is committed, and remains if a later one fails';
+
+CREATE FUNCTION create_items_view(container regclass, on_conflict text DEFAULT 'quarantine') RETURNS regclass
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION create_items_view(regclass, text) IS
+	'makes the view <container>_items(doc), which shows the items of a container as JSON, and loads those that are inserted into it';
+
+CREATE FUNCTION items_view_insert() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON FUNCTION items_view_insert() IS
+	'the trigger of a view that create_items_view has made';

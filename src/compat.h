@@ -25,10 +25,14 @@
 #define OwnsRelation(relid, roleid) pg_class_ownercheck(relid, roleid)
 #define SchemaAclCheck(schema, roleid, mode) pg_namespace_aclcheck(schema, roleid, mode)
 #define CheckPrivileges(plan) ExecCheckRTPerms((plan)->rtable, true)
+#define CheckParsedPrivileges(pstate) ExecCheckRTPerms((pstate)->p_rtable, true)
+#define NamespaceItemPrivileges(nsitem) ((nsitem)->p_rte)
 #else
 #define OwnsRelation(relid, roleid) object_ownercheck(RelationRelationId, relid, roleid)
 #define SchemaAclCheck(schema, roleid, mode) object_aclcheck(NamespaceRelationId, schema, roleid, mode)
 #define CheckPrivileges(plan) ExecCheckPermissions((plan)->rtable, (plan)->permInfos, true)
+#define CheckParsedPrivileges(pstate) ExecCheckPermissions((pstate)->p_rtable, (pstate)->p_rteperminfos, true)
+#define NamespaceItemPrivileges(nsitem) ((nsitem)->p_perminfo)
 #endif
 
 #ifndef INTERVAL_NOT_FINITE		/* since 17 */

@@ -20,6 +20,7 @@
 #include "percent.h"
 #include "properties.h"
 #include "rows.h"
+#include "systemproperties.h"
 
 #define DOCUMENTS			1000	/* rows looked at, about, of a table that can be sampled */
 #define MAX_DOCUMENTS		20000	/* and at all */
@@ -43,12 +44,7 @@ typedef struct FoundProperty
 bool
 PropertyIsSystem(const char *name, int length)
 {
-	static const char *const names[] = {"_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"};
-
-	for (size_t i = 0; i < lengthof(names); i++)
-		if ((int) strlen(names[i]) == length && memcmp(names[i], name, length) == 0)
-			return true;
-	return false;
+	return SystemProperty(name, length) >= 0;
 }
 
 static void

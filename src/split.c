@@ -25,19 +25,6 @@
 #include "settings.h"
 #include "sql.h"
 
-/* Begin a procedure that commits between its steps. */
-static void
-begin_procedure(FunctionCallInfo fcinfo, const char *name)
-{
-	if (fcinfo->context == NULL || !IsA(fcinfo->context, CallContext) || castNode(CallContext, fcinfo->context)->atomic)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
-				 errmsg("%s cannot run inside a transaction block or a function", name),
-				 errdetail("It commits between its steps, so that nobody has to wait for it."),
-				 errhint("CALL it on its own, or in a procedure or DO block that is.")));
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
-}
-
 /* The container of a partition that the user names; he must own the container. */
 static Container *
 container_of(Oid partition)
@@ -49,15 +36,6 @@ container_of(Oid partition)
 	container = DivisionContainer(partition);
 	RequireOwner(container->relid);
 	return container;
-}
-
-static void
-not_null(FunctionCallInfo fcinfo, int n, const char *name)
-{
-	if (PG_ARGISNULL(n))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", name)));
 }
 
 /* What keeps leaves from being exchanged. */
@@ -135,8 +113,8 @@ split_partition(PG_FUNCTION_ARGS)
 {
 	Change		change = {.kind = "split"};
 
-	begin_procedure(fcinfo, "split_partition");
-	not_null(fcinfo, 0, "partition");
+	SqlBeginProcedure(fcinfo, "split_partition");
+	SqlRequireArgument(fcinfo, 0, "partition");
 	change.container = container_of(PG_GETARG_OID(0));
 	check_obstacles(change.container);
 	choose_division(&change, PG_GETARG_OID(0), PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1)));
@@ -185,9 +163,9 @@ merge_partitions(PG_FUNCTION_ARGS)
 	Oid			b = PG_GETARG_OID(1);
 	List	   *keys;
 
-	begin_procedure(fcinfo, "merge_partitions");
-	not_null(fcinfo, 0, "a");
-	not_null(fcinfo, 1, "b");
+	SqlBeginProcedure(fcinfo, "merge_partitions");
+	SqlRequireArgument(fcinfo, 0, "a");
+	SqlRequireArgument(fcinfo, 1, "b");
 	change.container = container_of_both(a, b);
 	check_obstacles(change.container);
 	DivisionMerge(&change, a, b);
@@ -415,7 +393,7 @@ maintain(PG_FUNCTION_ARGS)
 	List	   *containers;
 	ListCell   *cell;
 
-	begin_procedure(fcinfo, "maintain");
+	SqlBeginProcedure(fcinfo, "maintain");
 	if (!PG_ARGISNULL(0))
 	{
 		RequireOwner(PG_GETARG_OID(0));
@@ -480,9 +458,9 @@ isolate_key(PG_FUNCTION_ARGS)
 	int			nlevels;
 	List	   *apart = NIL;
 
-	begin_procedure(fcinfo, "isolate_key");
-	not_null(fcinfo, 0, "container");
-	not_null(fcinfo, 1, "key");
+	SqlBeginProcedure(fcinfo, "isolate_key");
+	SqlRequireArgument(fcinfo, 0, "container");
+	SqlRequireArgument(fcinfo, 1, "key");
 	RequireOwner(PG_GETARG_OID(0));
 	container = ContainerLookup(PG_GETARG_OID(0), false);
 	key = PG_GETARG_JSONB_P_COPY(1);
@@ -505,7 +483,7 @@ PG_FUNCTION_INFO_V1(cleanup);
 Datum
 cleanup(PG_FUNCTION_ARGS)
 {
-	begin_procedure(fcinfo, "cleanup");
+	SqlBeginProcedure(fcinfo, "cleanup");
 	if (!PG_ARGISNULL(0))
 	{
 		RequireOwner(PG_GETARG_OID(0));

@@ -80,6 +80,27 @@ SqlEndAs(SqlActing acting)
 	SetUserIdAndSecContext(acting.user, acting.security);
 }
 
+void
+SqlBeginProcedure(FunctionCallInfo fcinfo, const char *name)
+{
+	if (fcinfo->context == NULL || !IsA(fcinfo->context, CallContext) || castNode(CallContext, fcinfo->context)->atomic)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
+				 errmsg("%s cannot run inside a transaction block or a function", name),
+				 errdetail("It commits between its steps, so that nobody has to wait for it."),
+				 errhint("CALL it on its own, or in a procedure or DO block that is.")));
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+}
+
+void
+SqlRequireArgument(FunctionCallInfo fcinfo, int n, const char *name)
+{
+	if (PG_ARGISNULL(n))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", name)));
+}
+
 /*
  * Under another search_path an unqualified name or operator may be anybody's:
  * who may create objects in a schema of it would act with the caller's rights.

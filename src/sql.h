@@ -55,6 +55,12 @@ extern List *SqlOids(const char *format,...) pg_attribute_printf(1, 2);
 /* Run a read-only query, whose rows are those of a function that returns a set (InitMaterializedSRF).  Needs SPI. */
 extern void SqlIntoResult(FunctionCallInfo fcinfo, const char *query);
 
+/* Begin a procedure that commits between its steps, and connect it to SPI. */
+extern void SqlBeginProcedure(FunctionCallInfo fcinfo, const char *name);
+
+/* Refuse NULL as an argument of a function that is not strict. */
+extern void SqlRequireArgument(FunctionCallInfo fcinfo, int n, const char *name);
+
 /* Run each command of a list. */
 extern void SqlExecuteAll(List *commands);
 

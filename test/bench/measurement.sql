@@ -61,6 +61,8 @@ INSERT INTO bench.comparison (name, compared, figure, variant, against, minus, w
     ('simulate', 'time: simulate_cosmos / count(DISTINCT key), property of jsonb', 'simulate jsonb', 'simulate', 'distinct', NULL, 'at most', 1.5),
     ('simulate', 'time: advise_key without candidates / count(DISTINCT key), text', 'simulate text', 'advise', 'distinct', NULL, NULL, NULL),
     ('split', 'rate: split / INSERT ... SELECT of the same rows', 'split', 'insert', 'split', NULL, 'at least', 0.6),
+    ('import', 'rate: import_items from NDJSON / COPY of the ready-made rows', 'import', 'copied', 'imported', NULL, 'at least', 0.7),
+    ('import', 'rate: import_items, with system properties / COPY of the ready-made rows', 'import', 'copied', 'exported', NULL, NULL, NULL),
     ('logical_partitions', 'time: all levels / GROUP BY with count and sum of sizes', 'keys of all levels', 'logical_partitions', 'plain', NULL, 'at most', 1.2),
     ('logical_partitions', 'time: level 1 / GROUP BY with count and sum of sizes', 'keys of level 1', 'logical_partitions', 'plain', NULL, 'at most', 1.2),
     ('logical_partitions', 'time: a sample of 1 % / all rows', 'sample', 'one per cent', 'exact', NULL, 'at most', 0.1);
@@ -76,6 +78,7 @@ CREATE VIEW bench.ratio AS
 CREATE FUNCTION bench.quantity(figure text, variant text, value float8) RETURNS text
 LANGUAGE sql AS $$
     SELECT CASE
+        WHEN figure ~ 'memory' THEN round(value) || ' MB'
         WHEN figure ~ '^(point|prefix|routing)' OR variant ~ '^tps' THEN round(value) || ' tps'
         WHEN value < 1e-6 THEN round(value::numeric * 1e9, 1) || ' ns'
         WHEN value < 0.01 THEN round(value::numeric * 1e6, 1) || ' us'

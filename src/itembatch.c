@@ -1,0 +1,516 @@
+/*
+ * itembatch.c
+ *		Writing rows of items to a container, a batch at a time.
+ *
+ * The fast way is COPY.  A batch is a subtransaction.  If COPY meets a row that is
+ * there already, the batch is undone and done row by row, by INSERT ... ON CONFLICT.
+ * If anything else is wrong with a row, the batch is undone and its halves are
+ * tried, and theirs, down to the row that is refused.
+ *
+ * Statements run under the session's search_path, as triggers, defaults and key
+ * expressions of users expect it; they name everything in full, and use no operators.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/xact.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/rls.h"
+
+#include "compat.h"
+#include "itembatch.h"
+#include "itemcopy.h"
+#include "itemkeys.h"
+#include "sql.h"
+#include "tree.h"
+
+/*
+ * COPY keeps rows for so many leaves, and writes those of one when it needs room
+ * for another.  For a container with more leaves it is given the rows leaf by leaf.
+ */
+#define COPY_BUFFERS		32
+
+struct ItemBatch
+{
+	const ItemShape *shape;
+	OnConflict	on_conflict;
+	Oid			relid;
+	bool		unique;			/* there is a unique index on key and id */
+	char	   *arbiter;		/* its columns; NULL if there is none, or the user may not look into them */
+	bool		secured;		/* row security applies, which COPY doesn't know */
+	int			leaves;			/* of the container; 0 if they have not been counted yet */
+	bool		inserting;		/* the last batch met rows that were there, and so may the next one */
+
+	MemoryContext context;		/* of the rows that are being written */
+	RowReport	report;
+	void	   *state;
+	RowOutcome *outcomes;		/* of the rows of an attempt */
+	ErrorData  *error;			/* of the last attempt that failed */
+};
+
+/* A way to write rows, in a subtransaction with an SPI connection of its own; may set outcomes. */
+typedef void (*WriteMethod) (ItemBatch *batch, ItemRow **rows, int n);
+
+static const char *const conflict_names[] = {
+	[CONFLICT_QUARANTINE] = "quarantine",
+	[CONFLICT_SKIP] = "skip",
+	[CONFLICT_REPLACE] = "replace",
+	[CONFLICT_ERROR] = "error"
+};
+
+const char *
+OnConflictName(OnConflict on_conflict)
+{
+	return conflict_names[on_conflict];
+}
+
+OnConflict
+OnConflictFromName(const char *name)
+{
+	for (size_t i = 0; i < lengthof(conflict_names); i++)
+		if (strcmp(name, conflict_names[i]) == 0)
+			return i;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("on_conflict can't be \"%s\"", name),
+			 errhint("It is \"quarantine\", \"skip\", \"replace\" or \"error\".")));
+}
+
+/*
+ * Ways to write
+ */
+
+static Relation
+open_container(const ItemBatch *batch)
+{
+	Relation	rel = table_open(batch->relid, RowExclusiveLock);
+
+	if (!ItemShapeFits(batch->shape, rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("columns of container \"%s\" have been changed meanwhile", RelationGetRelationName(rel)),
+				 errhint("Load the rest again, with on_conflict => 'skip'.")));
+	return rel;
+}
+
+/* Write rows by COPY. */
+static void
+copy_rows(ItemBatch *batch, ItemRow **rows, int n)
+{
+	Relation	rel = open_container(batch);
+	uint64		processed = ItemCopy(batch->shape, rel, rows, n);
+
+	table_close(rel, NoLock);
+	/* A trigger can make COPY leave rows out; which ones is not told. */
+	for (uint64 i = processed; i < (uint64) n; i++)
+		batch->outcomes[i] = ROW_SKIPPED;
+}
+
+static SPIPlanPtr
+prepare_insert(const ItemBatch *batch, const char *conflict)
+{
+	const ItemShape *shape = batch->shape;
+	StringInfoData sql;
+	Oid			types[MAX_ITEM_COLUMNS];
+	SPIPlanPtr	plan;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE VALUES (",
+					 QualifiedName(batch->relid), ItemShapeColumns(shape));
+	for (int i = 0; i < shape->ncolumns; i++)
+	{
+		appendStringInfo(&sql, "%s$%d", i > 0 ? ", " : "", i + 1);
+		types[i] = shape->columns[i].type;	/* a domain's constraints are checked by the assignment */
+	}
+	appendStringInfo(&sql, ")%s", conflict);
+	plan = SPI_prepare(sql.data, shape->ncolumns, types);
+	if (plan == NULL)
+		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+	return plan;
+}
+
+/* Whether a row was inserted or updated. */
+static bool
+execute_insert(const ItemBatch *batch, SPIPlanPtr plan, ItemRow *row)
+{
+	char		nulls[MAX_ITEM_COLUMNS] = {0};
+
+	for (int i = 0; i < batch->shape->ncolumns; i++)
+		nulls[i] = row->nulls[i] ? 'n' : ' ';
+	if (SPI_execute_plan(plan, row->values, nulls, false, 0) < 0)
+		elog(ERROR, "SPI_execute_plan failed");
+	return SPI_processed > 0;
+}
+
+/* The clause by which an item takes the place of another one with its key and id. */
+static char *
+replace_clause(const ItemBatch *batch)
+{
+	const ItemShape *shape = batch->shape;
+	const char *doc = quote_identifier(shape->columns[shape->doc].name);
+	char	   *clause = psprintf(" ON CONFLICT (%s) DO UPDATE SET %s = EXCLUDED.%s", batch->arbiter, doc, doc);
+
+	if (shape->ts >= 0)
+		clause = psprintf("%s, ts = EXCLUDED.ts", clause);
+	return clause;
+}
+
+/*
+ * Write rows one by one.  Whether a row is replaced is not told by the INSERT that
+ * does it, so it is tried without at first.
+ */
+static void
+insert_rows(ItemBatch *batch, ItemRow **rows, int n)
+{
+	SPIPlanPtr	insert = prepare_insert(batch, batch->arbiter ? psprintf(" ON CONFLICT (%s) DO NOTHING", batch->arbiter) : "");
+	SPIPlanPtr	replace = NULL;
+
+	table_close(open_container(batch), NoLock);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (execute_insert(batch, insert, rows[i]))
+			continue;
+		batch->inserting = true;
+		if (batch->on_conflict != CONFLICT_REPLACE)
+		{
+			batch->outcomes[i] = batch->on_conflict == CONFLICT_SKIP ? ROW_SKIPPED : ROW_REFUSED;
+			continue;
+		}
+		if (replace == NULL)
+			replace = prepare_insert(batch, replace_clause(batch));
+		batch->outcomes[i] = execute_insert(batch, replace, rows[i]) ? ROW_REPLACED : ROW_SKIPPED;
+	}
+}
+
+/*
+ * Attempts
+ */
+
+/* Whether an error tells something about the row that was to be written. */
+static bool
+is_about_row(const ItemBatch *batch, int sqlerrcode)
+{
+	switch (ERRCODE_TO_CATEGORY(sqlerrcode))
+	{
+		case ERRCODE_DATA_EXCEPTION:
+		case ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION:
+		case ERRCODE_TRIGGERED_ACTION_EXCEPTION:
+		case ERRCODE_PLPGSQL_ERROR:
+		case ERRCODE_WITH_CHECK_OPTION_VIOLATION:
+			return true;
+		default:
+			return sqlerrcode == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
+				(batch->secured && sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE);
+	}
+}
+
+/*
+ * Write rows in a subtransaction; false if one of them is refused, and then all
+ * is undone.
+ *
+ * COPY would report its own progress: the load reports that of the whole.
+ */
+static bool
+attempt(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+	bool		tracked = pgstat_track_activities;
+	volatile bool done = true;
+
+	memset(batch->outcomes, 0, sizeof(RowOutcome) * n);
+	BeginInternalSubTransaction(NULL);
+	PG_TRY();
+	{
+		pgstat_track_activities = false;
+		SPI_connect();
+		ItemKeysCompute(batch->shape, rows, n, batch->context);
+		method(batch, rows, n);
+		SPI_finish();
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(batch->context);
+		batch->error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		done = false;
+	}
+	PG_END_TRY();
+	pgstat_track_activities = tracked;
+	MemoryContextSwitchTo(batch->context);
+	CurrentResourceOwner = owner;
+	if (!done && !is_about_row(batch, batch->error->sqlerrcode))
+	{
+		/* the line in it is that of a batch */
+		batch->error->context = NULL;
+		ReThrowError(batch->error);
+	}
+	return done;
+}
+
+/* A short reason for an error. */
+static const char *
+reason_of(const ItemBatch *batch, int sqlerrcode)
+{
+	switch (sqlerrcode)
+	{
+		case ERRCODE_UNIQUE_VIOLATION:
+			return batch->arbiter ? "unique key" : "duplicate";
+		case ERRCODE_FOREIGN_KEY_VIOLATION:
+			return "foreign key";
+		case ERRCODE_CHECK_VIOLATION:
+			return "check constraint";
+		case ERRCODE_NOT_NULL_VIOLATION:
+			return "null value";
+		case ERRCODE_EXCLUSION_VIOLATION:
+			return "exclusion constraint";
+		case ERRCODE_PROGRAM_LIMIT_EXCEEDED:
+			return "too large for an index";
+		case ERRCODE_INSUFFICIENT_PRIVILEGE:
+			return "row security";
+		default:
+			return ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_DATA_EXCEPTION ? "invalid value" : "refused";
+	}
+}
+
+static void
+refuse_duplicate(const ItemBatch *batch, const ItemRow *row)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNIQUE_VIOLATION),
+			 errmsg("container \"%s\" has an item with %s already", get_rel_name(batch->relid), ItemRowName(batch->shape, row)),
+			 row->item.file ? errdetail("File \"%s\", line " INT64_FORMAT ".", row->item.file, row->item.line) : 0,
+			 errhint("With on_conflict => 'skip', 'replace' or 'quarantine' the load goes on.")));
+}
+
+static void
+report_refused(ItemBatch *batch, ItemRow *row)
+{
+	const ErrorData *error = batch->error;
+	ItemProblem problem = {.reason = reason_of(batch, error->sqlerrcode)};
+
+	if (error->sqlerrcode == ERRCODE_UNIQUE_VIOLATION && batch->on_conflict == CONFLICT_ERROR)
+		refuse_duplicate(batch, row);
+	problem.detail = error->detail ? psprintf("%s: %s", error->message, error->detail) : error->message;
+	batch->report(row, ROW_REFUSED, &problem, batch->state);
+}
+
+/* Report the rows of an attempt that was done. */
+static void
+report_rows(ItemBatch *batch, ItemRow **rows, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		ItemProblem problem = {.reason = "duplicate"};
+
+		if (batch->outcomes[i] != ROW_REFUSED)
+		{
+			batch->report(rows[i], batch->outcomes[i], NULL, batch->state);
+			continue;
+		}
+		if (batch->on_conflict == CONFLICT_ERROR)
+			refuse_duplicate(batch, rows[i]);
+		problem.detail = psprintf("there is an item with %s already", ItemRowName(batch->shape, rows[i]));
+		batch->report(rows[i], ROW_REFUSED, &problem, batch->state);
+	}
+}
+
+static void
+write_rows(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
+{
+	int			half = n / 2;
+
+	if (n == 0)
+		return;
+	if (attempt(batch, method, rows, n))
+		report_rows(batch, rows, n);
+	else if (method == copy_rows && batch->arbiter != NULL && batch->error->sqlerrcode == ERRCODE_UNIQUE_VIOLATION)
+		write_rows(batch, insert_rows, rows, n);
+	else if (n == 1)
+		report_refused(batch, rows[0]);
+	else
+	{
+		write_rows(batch, method, rows, half);
+		write_rows(batch, method, rows + half, n - half);
+	}
+}
+
+/* A row and its place in the hash space by the first level, which has most to say about its leaf. */
+typedef struct PlacedRow
+{
+	uint64		position;
+	int			place;			/* in the batch */
+	ItemRow    *row;
+} PlacedRow;
+
+static int
+compare_placed_rows(const void *a, const void *b)
+{
+	const PlacedRow *x = a;
+	const PlacedRow *y = b;
+
+	if (x->position != y->position)
+		return x->position < y->position ? -1 : 1;
+	return x->place - y->place;
+}
+
+/* Put rows in the order of the hash space; those with the same key stay in order. */
+static void
+sort_rows(const ItemBatch *batch, ItemRow **rows, int n)
+{
+	const ItemShape *shape = batch->shape;
+	PlacedRow  *placed;
+
+	placed = palloc(sizeof(PlacedRow) * n);
+	for (int i = 0; i < n; i++)
+	{
+		Component	component;
+
+		(void) ComponentSetDatum(&component, shape->columns[0].type, rows[i]->values[0]);
+		placed[i].position = Position(shape->container->hash, &component);
+		placed[i].place = i;
+		placed[i].row = rows[i];
+	}
+	qsort(placed, n, sizeof(PlacedRow), compare_placed_rows);
+	for (int i = 0; i < n; i++)
+		rows[i] = placed[i].row;
+	pfree(placed);
+}
+
+/* Whether rows are sorted.  Of duplicates the first one is told, and keys by expressions come later. */
+static bool
+is_sorted(ItemBatch *batch)
+{
+	if (batch->leaves == 0)
+		batch->leaves = list_length(ContainerLeaves(batch->shape->container, NULL, 0));
+	return batch->leaves > COPY_BUFFERS && batch->on_conflict != CONFLICT_ERROR && batch->shape->keys[0] == NULL;
+}
+
+void
+ItemBatchWrite(ItemBatch *batch, ItemRow **rows, int n, RowReport report, void *state)
+{
+	bool		insert = batch->secured || batch->inserting;
+
+	if (n > 1 && is_sorted(batch))
+		sort_rows(batch, rows, n);
+	batch->context = CurrentMemoryContext;
+	batch->outcomes = palloc0(sizeof(RowOutcome) * n);
+	batch->report = report;
+	batch->state = state;
+	batch->inserting = false;
+	write_rows(batch, insert ? insert_rows : copy_rows, rows, n);
+}
+
+/*
+ * Preparing
+ */
+
+/* How many of the columns are key and id: they come first. */
+static int
+identity_size(const ItemShape *shape)
+{
+	return Max(shape->container->levels, shape->id + 1);
+}
+
+/* Those columns: "a, b, id". */
+static char *
+identity_columns(const ItemShape *shape)
+{
+	char	   *columns = ContainerColumnList(shape->container);
+
+	return shape->id < shape->container->levels ? columns :
+		psprintf("%s, %s", columns, quote_identifier(shape->columns[shape->id].name));
+}
+
+/* Whether a unique index is on just these. */
+static bool
+is_unique(const ItemShape *shape)
+{
+	int			n = identity_size(shape);
+	MemoryContext context = CurrentMemoryContext;	/* which SPI leaves for its own */
+	StringInfoData attnums;
+	int			nestlevel;
+	int64		found;
+
+	if (shape->id < 0)
+		return false;
+	initStringInfo(&attnums);
+	for (int i = 0; i < n; i++)
+		appendStringInfo(&attnums, "%s%d", i > 0 ? ", " : "", shape->columns[i].attnum);
+	nestlevel = SqlBegin();
+	found = SqlCount("SELECT count(*) FROM pg_index WHERE indrelid = %u AND indisunique AND indisvalid AND indimmediate"
+					 " AND indpred IS NULL AND indnkeyatts = %d"
+					 " AND NOT EXISTS (SELECT FROM unnest((indkey::int2[])[0:indnkeyatts - 1]) k WHERE k NOT IN (%s))",
+					 shape->container->relid, n, attnums.data);
+	SqlEnd(nestlevel);
+	MemoryContextSwitchTo(context);
+	return found > 0;
+}
+
+/* Whether the user has a privilege on some of the columns, or on the whole container. */
+static bool
+has_privilege(const ItemShape *shape, int first, int n, AclMode privilege)
+{
+	Oid			relid = shape->container->relid;
+
+	if (pg_class_aclcheck(relid, GetUserId(), privilege) == ACLCHECK_OK)
+		return true;
+	for (int i = first; i < first + n; i++)
+		if (pg_attribute_aclcheck(relid, shape->columns[i].attnum, GetUserId(), privilege) != ACLCHECK_OK)
+			return false;
+	return true;
+}
+
+/* What is to be skipped or replaced has to be found. */
+static void
+check_finds(const ItemBatch *batch)
+{
+	if (!batch->unique)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
+				 errmsg("items that are in container \"%s\" already can't be found", get_rel_name(batch->relid)),
+				 errdetail("It has no primary key or unique index on just the key columns and the id."),
+				 batch->shape->id < 0 ? errhint("It has no column \"id\", either.") :
+				 errhint("ALTER TABLE %s ADD PRIMARY KEY (%s)", QualifiedName(batch->relid), identity_columns(batch->shape))));
+	if (batch->arbiter == NULL ||
+		(batch->on_conflict == CONFLICT_REPLACE && !has_privilege(batch->shape, batch->shape->doc, 1, ACL_UPDATE)))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(batch->relid));
+}
+
+ItemBatch *
+ItemBatchNew(const ItemShape *shape, OnConflict on_conflict)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ItemBatch  *batch = palloc0(sizeof(ItemBatch));
+
+	batch->shape = shape;
+	batch->on_conflict = on_conflict;
+	batch->relid = shape->container->relid;
+	if (!has_privilege(shape, 0, shape->ncolumns, ACL_INSERT))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(batch->relid));
+	batch->unique = is_unique(shape);
+	/* ON CONFLICT looks into the columns of its index */
+	batch->arbiter = batch->unique && has_privilege(shape, 0, identity_size(shape), ACL_SELECT) ? identity_columns(shape) : NULL;
+	batch->secured = check_enable_rls(batch->relid, InvalidOid, false) == RLS_ENABLED;
+	if (on_conflict == CONFLICT_SKIP || on_conflict == CONFLICT_REPLACE)
+		check_finds(batch);
+	/* errors of key expressions are told now, not of each item */
+	ItemKeysCheck(shape);
+	MemoryContextSwitchTo(context);
+	return batch;
+}
+
+bool
+ItemBatchIsUnique(const ItemBatch *batch)
+{
+	return batch->unique;
+}

@@ -1,0 +1,90 @@
+/*
+ * itemrow.h
+ *		An item of Cosmos DB as a row of a container.
+ *
+ * The columns are found by name: the key columns take the values that the paths
+ * lead to, "id" the id, "ts" the time of the last change, and a jsonb column, "doc" if there are
+ * several, the item.  Other columns get their defaults.
+ */
+#ifndef PARTITIONKEY_ITEMROW_H
+#define PARTITIONKEY_ITEMROW_H
+
+#include "nodes/execnodes.h"
+#include "nodes/pg_list.h"
+#include "utils/rel.h"
+
+#include "item.h"
+#include "registry.h"
+
+#define MAX_ITEM_COLUMNS	(MAX_LEVELS + 3)
+
+typedef struct ItemColumn
+{
+	char	   *name;
+	AttrNumber	attnum;
+	Oid			declared;		/* type, which may be a domain */
+	Oid			type;			/* its base type */
+	int32		typmod;
+	Oid			input;			/* functions: of the base type's input .. */
+	Oid			typioparam;
+	Oid			coercion;		/* .. and to fit a value to the typmod, or InvalidOid */
+} ItemColumn;
+
+typedef struct ItemShape
+{
+	const Container *container;
+	ItemColumn	columns[MAX_ITEM_COLUMNS];	/* the key columns first */
+	int			ncolumns;
+	int			id;				/* places in columns; the id may be that of a level, .. */
+	int			ts;				/* .. and both may be -1 */
+	int			doc;
+	List	   *names[MAX_LEVELS];	/* String *, where the values of the levels are */
+	char	   *keys[MAX_LEVELS];	/* SQL expressions to take them from instead, or NULL */
+	bool		generate_ids;
+	int			stripped;		/* system properties to take out, one bit for each */
+	ExprState  *ts_default;		/* of ts, for items without a time, or NULL .. */
+	EState	   *estate;			/* .. and what it is evaluated in */
+} ItemShape;
+
+/* A row that an item has become; all of it in memory of the caller. */
+typedef struct ItemRow
+{
+	CosmosItem	item;			/* without doc */
+	Jsonb	   *original;		/* with system properties, if there are key expressions */
+	Datum		values[MAX_ITEM_COLUMNS];
+	bool		nulls[MAX_ITEM_COLUMNS];
+	bool		undefined[MAX_LEVELS];
+	bool		inexact;		/* a key is a number that no binary64 holds: Cosmos DB takes it for the nearest one */
+} ItemRow;
+
+/* Why an item can't be a row. */
+typedef struct ItemProblem
+{
+	const char *reason;			/* short, always the same for the same kind of fault */
+	char	   *detail;
+	const char *path;			/* that it is about, or NULL */
+} ItemProblem;
+
+/*
+ * Find out how items become rows of a container; palloc'd.  keys has SQL
+ * expressions for levels, or NULLs, or is NULL.  Errors: 42703, 42804 if there
+ * is no column for documents or no way to fill a key column.
+ */
+extern ItemShape *ItemShapeFind(Relation rel, const Container *container, char *const *keys, bool generate_ids, bool keep_system);
+
+/* Whether a container's columns are still those of a shape. */
+extern bool ItemShapeFits(const ItemShape *shape, Relation rel);
+
+/* The columns as SQL: "a, b, id, doc". */
+extern char *ItemShapeColumns(const ItemShape *shape);
+
+/*
+ * Make a row of an item; false and the problem if that is not possible.  The
+ * item's doc is copied, its text isn't.
+ */
+extern bool ItemRowMake(const ItemShape *shape, const CosmosItem *item, ItemRow *row, ItemProblem *problem);
+
+/* The partition key and the id, for messages: key ["a","b"], id "1". */
+extern char *ItemRowName(const ItemShape *shape, const ItemRow *row);
+
+#endif							/* PARTITIONKEY_ITEMROW_H */
