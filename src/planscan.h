@@ -18,7 +18,13 @@ extern Index PlanScanRti(const Plan *plan);
 /* A scan of a table or of one of its partitions, or NULL. */
 extern Plan *PlanFindScan(const PlannedStmt *stmt, Index rti);
 
-/* The conditions of the joins above that scan, in the same form; Vars of other tables with another varno. */
+/* The conditions on a table's rows, with varno 1, that are applied outside of the sub-selects that read it. */
+extern List *PlanOutsideConditions(const PlannedStmt *stmt, Index rti);
+
+/*
+ * These, and what the joins above that scan say of its rows: their clauses, under NOT
+ * where rows that meet them are left out; Vars of other tables with another varno.
+ */
 extern List *PlanJoinConditions(const PlannedStmt *stmt, Index rti);
 
 /*
