@@ -68,6 +68,7 @@ group_rows(Grouping *grouping, const Sample *sample, const KeyedRow *rows)
 	int			met_once = 0;
 	int			largest = 0;
 	int64		largest_bytes = 0;
+	double		squares = 0;
 
 	for (int start = 0, end; start < sample->nrows; start = end)
 	{
@@ -76,6 +77,7 @@ group_rows(Grouping *grouping, const Sample *sample, const KeyedRow *rows)
 		for (end = start; end < sample->nrows && rows[end].key == rows[start].key; end++)
 			bytes += sample->bytes[rows[end].row];
 		groups++;
+		squares += (double) (end - start) * (end - start);
 		met_once += end - start == 1 ? 1 : 0;
 		largest_bytes = Max(largest_bytes, bytes);
 		if (end - start > largest)
@@ -85,6 +87,7 @@ group_rows(Grouping *grouping, const Sample *sample, const KeyedRow *rows)
 		}
 	}
 	grouping->groups = estimate_groups(sample, groups, met_once);
+	grouping->concentration = squares / sample->nrows / sample->nrows;
 	grouping->largest_share = (double) largest / sample->nrows;
 	grouping->largest_bytes = rint(largest_bytes * (sample->rows / sample->nrows));
 }
@@ -112,15 +115,19 @@ measure_prefixes(Candidate *candidate, const Sample *sample)
 	pfree(keys);
 }
 
-/* Count the rows for which a level's value has a mark, as a share of all. */
+/* Count the values of a level that have a mark, as a share of those that there are. */
 static double
 marked_share(const Sample *sample, const SamplePath *path, uint8 mark)
 {
 	int			marked = 0;
+	int			present = 0;
 
 	for (int i = 0; i < sample->nrows; i++)
+	{
 		marked += path->values[i] & mark ? 1 : 0;
-	return (double) marked / sample->nrows;
+		present += (path->values[i] & VALUE_KIND) == VALUE_PRESENT ? 1 : 0;
+	}
+	return (double) marked / Max(present, 1);
 }
 
 /* The share of rows with the same value at two levels. */
@@ -156,6 +163,7 @@ measure_values(Candidate *candidate, const Sample *sample)
 
 		candidate->times[level] = marked_share(sample, path, VALUE_TIME);
 		candidate->fractions[level] = marked_share(sample, path, VALUE_FRACTION);
+		candidate->texts[level] = marked_share(sample, path, VALUE_WORDY);
 		if (level > 0)
 			candidate->equal[level] = equal_share(sample, &sample->paths[candidate->paths[level - 1]], path);
 	}
@@ -212,12 +220,19 @@ CandidateIsMeasured(const Candidate *candidate, int level)
 }
 
 bool
+CandidateIsWordy(const Candidate *candidate, int level)
+{
+	return candidate->texts[level] >= 0.1;
+}
+
+/* It adds few keys, and those that it divides are few: a single large one would show. */
+bool
 CandidateIsFollowing(const Candidate *candidate, int level)
 {
 	const Grouping *above = &candidate->prefixes[level - 1];
 	const Grouping *own = &candidate->prefixes[level];
 
-	return own->groups <= 1.05 * above->groups && own->largest_share >= 0.95 * above->largest_share;
+	return own->groups <= 1.05 * above->groups && own->concentration >= 0.95 * above->concentration;
 }
 
 bool

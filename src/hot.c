@@ -20,23 +20,22 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "compat.h"
 #include "sql.h"
 #include "stats.h"
+#include "timelike.h"
 
 /* Values that grow with time: the correlation of value and place, and items a value, from which on they count as such. */
 #define TIME_CORRELATION	0.9
 #define TIME_ITEMS			20
 
-/*
- * What a value looks like that begins or ends with a date: with a year, a
- * month, a week or a quarter, or seconds or milliseconds since 1970.
- */
-#define TIME_PATTERN		"(^|\\D)(19|20)\\d\\d([-/._]?(0[1-9]|1[0-2])|-?(W\\d\\d|Q[1-4])|$)|^1\\d{9}(\\d{3})?$"
+/* Numbers that are counted up look like times now and then, but not so many in a row. */
+#define TIME_VALUES			40
 
 /* Columns of the query. */
 enum
 {
-	KIND = 1, LEVEL, KEY, ITEMS, BYTES, READS, WRITES, LEAVES, PART, LARGEST, VALUES, TIME_LIKE
+	KIND = 1, LEVEL, KEY, ITEMS, BYTES, READS, WRITES, LEAVES, PART, LARGEST, VALUES, LATEST
 };
 
 typedef struct Row
@@ -51,7 +50,7 @@ typedef struct Row
 								 * of the latest value, how many items a value has */
 	double		largest;		/* the largest share that a key with one more value has in it */
 	double		values;			/* how many keys of this level there are */
-	bool		time_like;		/* the latest value looks like a time */
+	bool		time_like;		/* the latest values look like times */
 } Row;
 
 typedef struct Hot
@@ -90,7 +89,7 @@ append_leaves(StringInfo sql, const Hot *hot)
 
 	appendStringInfo(sql, " UNION ALL SELECT 'p', 0, CASE WHEN greatest(items, bytes, reads, writes) > %.17g THEN"
 					 " (SELECT jsonb_build_array(%s) FROM c%d WHERE c%d.leaf = p.leaf ORDER BY items DESC, %s LIMIT 1) END,"
-					 " items, bytes, reads, writes, ARRAY[leaf], (keys = 1)::int, largest, 0, false, place"
+					 " items, bytes, reads, writes, ARRAY[leaf], (keys = 1)::int, largest, 0, NULL, place"
 					 " FROM (SELECT leaf, place, keys, leaf.items / total.items AS items, leaf.bytes / total.bytes AS bytes,"
 					 " leaf.largest / leaf.items AS largest, reads, writes FROM total, activity LEFT JOIN leaf USING (leaf)) p",
 					 hot->uneven, keys, levels, levels, keys);
@@ -112,13 +111,14 @@ hot_query(const Hot *hot)
 						   " SELECT 'k' AS kind, level, hot.key, hot.items / total.items AS items, hot.bytes / total.bytes AS bytes,"
 						   " NULL::float8 AS reads, NULL::float8 AS writes, holders,"
 						   " hot.items / (SELECT sum(leaf.items) FROM leaf WHERE leaf.leaf = ANY (holders)) AS part,"
-						   " next.items / hot.items AS largest, values::float8, false AS time_like, 0 AS place"
+						   " next.items / hot.items AS largest, values::float8, NULL::text[] AS latest, 0 AS place"
 						   " FROM total, hot LEFT JOIN next USING (level, key)");
 	append_leaves(&sql, hot);
 	/* the latest value of the first level */
 	appendStringInfo(&sql, " UNION ALL (SELECT 'l', 1, jsonb_build_array(k1), sum(c1.items) / max(total.items), NULL, NULL, NULL, array_agg(leaf),"
-					 " max(total.items) / count(*) OVER (), 0, count(*) OVER (), jsonb_build_array(k1) ->> 0 ~ %s, 0"
-					 " FROM c1, total GROUP BY k1 ORDER BY k1 DESC LIMIT 1)", quote_literal_cstr(TIME_PATTERN));
+					 " max(total.items) / count(*) OVER (), 0, count(*) OVER (),"
+					 " ARRAY(SELECT coalesce(jsonb_build_array(k1) ->> 0, '') FROM (SELECT DISTINCT k1 FROM c1 ORDER BY k1 DESC LIMIT %d) latest), 0"
+					 " FROM c1, total GROUP BY k1 ORDER BY k1 DESC LIMIT 1)", TIME_VALUES);
 	appendStringInfoString(&sql, " ORDER BY kind, level, items DESC, bytes DESC, place, key");
 	return sql.data;
 }
@@ -130,6 +130,19 @@ number_of(HeapTuple tuple, TupleDesc desc, int column)
 	Datum		value = SPI_getbinval(tuple, desc, column, &isnull);
 
 	return isnull ? -1 : DatumGetFloat8(value);
+}
+
+static bool
+all_time_like(ArrayType *texts)
+{
+	Datum	   *elements;
+	int			n;
+
+	deconstruct_array_builtin(texts, TEXTOID, &elements, NULL, &n);
+	for (int i = 0; i < n; i++)
+		if (!TimeLikeText(VARDATA_ANY(elements[i]), VARSIZE_ANY_EXHDR(elements[i])))
+			return false;
+	return true;
 }
 
 static void
@@ -149,7 +162,8 @@ read_row(Row *row, HeapTuple tuple, TupleDesc desc)
 	row->part = number_of(tuple, desc, PART);
 	row->largest = number_of(tuple, desc, LARGEST);
 	row->values = number_of(tuple, desc, VALUES);
-	row->time_like = DatumGetBool(SPI_getbinval(tuple, desc, TIME_LIKE, &isnull));
+	value = SPI_getbinval(tuple, desc, LATEST, &isnull);
+	row->time_like = !isnull && all_time_like(DatumGetArrayTypeP(value));
 }
 
 static void
