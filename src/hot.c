@@ -21,6 +21,7 @@
 #include "utils/syscache.h"
 
 #include "compat.h"
+#include "puid.h"
 #include "sql.h"
 #include "stats.h"
 #include "timelike.h"
@@ -239,42 +240,66 @@ shares_in_words(const Row *row, double limit, double *greatest)
 	return words.data;
 }
 
-/* What divides a logical partition. */
+/* What divides a logical partition, after "only". */
 static const char *
 spreading(const Container *container)
 {
-	return container->levels < MAX_LEVELS ? "a suffix (partitionkey.hash_suffix) or one more level in the key"
-		: "a suffix (partitionkey.hash_suffix)";
+	bool		room = container->levels < MAX_LEVELS;
+
+	/* A PUID is placed by its family, which a suffix would be a part of. */
+	if (PuidTypeOf(getBaseType(ContainerColumnType(container, container->levels - 1))) == PUID_ITSELF)
+		return room ? "one more level in the key (a PUID takes no suffix)" : "PUIDs of more families (a PUID takes no suffix)";
+	return room ? "a suffix (partitionkey.hash_suffix) or one more level in the key" : "a suffix (partitionkey.hash_suffix)";
+}
+
+/*
+ * A call and what it does, as a comment, so that the whole can be run; of somebody
+ * else's container only he can.
+ */
+static char *
+call(const Container *container, const char *procedure, const char *arguments, const char *comment)
+{
+	return psprintf("%sCALL partitionkey.%s(%s)%s%s", OwnsRelation(container->relid, GetUserId()) ? "" : "by the owner: ",
+					procedure, arguments, comment ? " -- " : "", comment ? comment : "");
 }
 
 static char *
-isolating(const Container *container, const Row *row)
+isolating(const Container *container, const Row *row, const char *comment)
 {
-	return psprintf("CALL partitionkey.isolate_key(%s, %s)",
-					quote_literal_cstr(QualifiedName(container->relid)), quote_literal_cstr(row->text));
+	return call(container, "isolate_key",
+				psprintf("%s, %s", quote_literal_cstr(QualifiedName(container->relid)), quote_literal_cstr(row->text)), comment);
+}
+
+/* What the levels below a key do, or could. */
+static char *
+key_division(const Hot *hot, const Row *row, bool alone)
+{
+	const Container *container = hot->count.container;
+	List	   *leaves = leaves_of(hot, row);
+	const char *path;
+	char	   *arguments;
+
+	if (row->level == container->levels)
+		return psprintf("only %s divides it", spreading(container));
+	path = container->paths[row->level];
+	if (row->largest > 0.5)
+		return psprintf("the next level, %s, divides it little, since one value has %.1f %% of it", path, 100 * row->largest);
+	if (list_length(leaves) > 1)
+		return psprintf("the next level, %s, divides it over %d partitions; split those to spread it further",
+						path, list_length(leaves));
+	arguments = psprintf("%s, %s", quote_literal_cstr(QualifiedName(linitial_oid(leaves))), quote_literal_cstr(path));
+	if (alone)
+		return call(container, "split_partition", arguments, "next level: divides it");
+	return psprintf("next level: CALL partitionkey.split_partition(%s) divides it", arguments);
 }
 
 static char *
 key_relief(const Hot *hot, const Row *row)
 {
-	const Container *container = hot->count.container;
-	List	   *leaves = leaves_of(hot, row);
-	char	   *isolate = "";
-	const char *path;
-
 	if (row->part < 1)
-		isolate = psprintf("isolate: %s keeps it apart from the others; ", isolating(container, row));
-	if (row->level == container->levels)
-		return psprintf("%sonly %s divides it", isolate, spreading(container));
-	path = container->paths[row->level];
-	if (row->largest > 0.5)
-		return psprintf("%sthe next level, %s, divides it little, since one value has %.1f %% of it",
-						isolate, path, 100 * row->largest);
-	if (list_length(leaves) > 1)
-		return psprintf("%sthe next level, %s, divides it over %d partitions; split those to spread it further",
-						isolate, path, list_length(leaves));
-	return psprintf("%snext level: CALL partitionkey.split_partition(%s, %s) divides it", isolate,
-					quote_literal_cstr(QualifiedName(linitial_oid(leaves))), quote_literal_cstr(path));
+		return isolating(hot->count.container, row,
+						 psprintf("isolate: keeps it apart from the others; %s", key_division(hot, row, false)));
+	return key_division(hot, row, true);
 }
 
 static char *
@@ -290,12 +315,28 @@ level_relief(const Container *container, int level)
 static char *
 leaf_relief(const Hot *hot, const Row *row)
 {
+	const Container *container = hot->count.container;
+
 	if (row->part == 1)
-		return psprintf("it holds nothing but the key %s, which only %s divides", row->text, spreading(hot->count.container));
+		return psprintf("it holds nothing but the key %s, which only %s divides", row->text, spreading(container));
 	if (row->largest > 0.5)
-		return psprintf("isolate: the key %s has %.1f %% of its items; %s",
-						row->text, 100 * row->largest, isolating(hot->count.container, row));
-	return psprintf("CALL partitionkey.split_partition(%s)", quote_literal_cstr(QualifiedName(linitial_oid(leaves_of(hot, row)))));
+		return isolating(container, row, psprintf("isolate: the key has %.1f %% of its items", 100 * row->largest));
+	return call(container, "split_partition", quote_literal_cstr(QualifiedName(linitial_oid(leaves_of(hot, row)))), NULL);
+}
+
+/* What comes after ranges that carry everything: whether the next level divides them, or could. */
+static char *
+after_ranges(const Hot *hot, const Row *row)
+{
+	const Container *container = hot->count.container;
+	ListCell   *cell;
+
+	if (row->level == container->levels)
+		return "";
+	foreach(cell, hot->count.leaves)
+		if (((Leaf *) lfirst(cell))->levels <= row->level)
+			return psprintf(" until %s divides %s", container->paths[row->level], row->values == 1 ? "it" : "them");
+	return psprintf(", divided by %s", container->paths[row->level]);
 }
 
 /* A level with few values, before the first of its keys. */
@@ -307,8 +348,9 @@ report_level(const Hot *hot, const Row *row)
 
 	if (1 / row->values > hot->threshold)
 		emit(hot, "level", NULL, 1 / row->values,
-			 psprintf("%s %.0f %s%s, so at most %.0f %s everything", levels, row->values, one ? "value" : "values",
-					  hot->count.sample < 100 ? " in the sample" : "", row->values, one ? "range carries" : "ranges carry"),
+			 psprintf("%s %.0f %s%s, so at most %.0f %s everything%s", levels, row->values, one ? "value" : "values",
+					  hot->count.sample < 100 ? " in the sample" : "", row->values, one ? "range carries" : "ranges carry",
+					  after_ranges(hot, row)),
 			 level_relief(hot->count.container, row->level));
 }
 
