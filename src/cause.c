@@ -305,7 +305,8 @@ cause_of_clause(const Column *column, Node *clause)
 		case T_BooleanTest:
 			return cause_of_test(column, (BooleanTest *) clause);
 		case T_NullTest:
-			return make_cause(CAUSE_NULL_TEST, ((NullTest *) clause)->nulltesttype == IS_NULL ? "IS NULL" : "IS NOT NULL");
+			/* That a key is not NULL is no condition; the planner adds it for a min or max. */
+			return make_cause(((NullTest *) clause)->nulltesttype == IS_NULL ? CAUSE_NULL_TEST : CAUSE_NONE, "IS NULL");
 		case T_RowCompareExpr:
 			return make_cause(CAUSE_RANGE, "a comparison of rows");
 		case T_SubPlan:
