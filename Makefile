@@ -17,6 +17,7 @@ PROVE_FLAGS = -I $(dir $(PGXS))/../test/perl
 # The server's headers count as the system's, so that warnings are about this code alone.
 PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server)
 PG_CFLAGS = -Wall -Wextra -O2
+SHLIB_LINK = -lz
 EXTRA_CLEAN = test/isolation/output_iso test/isolation/results tmp_check log
 
 # The newest server on the machine, unless the caller names one.

@@ -955,7 +955,9 @@ CREATE TABLE registry (
 	paths text[] NOT NULL,
 	columns text[] NOT NULL,
 	hash text NOT NULL,
-	definition jsonb
+	definition jsonb,
+	partitions int[] NOT NULL,
+	isolated jsonb NOT NULL DEFAULT '[]'
 );
 COMMENT ON TABLE registry IS 'containers: what PostgreSQL''s own catalogs don''t hold';
 COMMENT ON COLUMN registry.container IS 'the partitioned table';
@@ -963,6 +965,8 @@ COMMENT ON COLUMN registry.paths IS 'partition key paths, as given';
 COMMENT ON COLUMN registry.columns IS 'the key column of each path';
 COMMENT ON COLUMN registry.hash IS 'xxhash or cosmos';
 COMMENT ON COLUMN registry.definition IS 'the container''s definition in Cosmos DB, if it was made from one';
+COMMENT ON COLUMN registry.partitions IS 'ranges of each path that the container was made with; maintain merges no further';
+COMMENT ON COLUMN registry.isolated IS 'keys that have partitions of their own, which maintain keeps apart';
 GRANT SELECT ON registry TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('registry', '');
 
@@ -1232,3 +1236,47 @@ COMMENT ON COLUMN routing_stats.levels IS 'for each partition key path, the stat
 COMMENT ON COLUMN routing_stats.advice IS 'what the figures suggest';
 COMMENT ON COLUMN routing_stats.since IS 'when counting began';
 GRANT SELECT ON routing_stats TO PUBLIC;
+
+----------------------------------------------------------------------------
+-- Staging from Cosmos: definitions
+----------------------------------------------------------------------------
+
+CREATE FUNCTION create_container_from_definition(definition jsonb, name text DEFAULT NULL, key_types text[] DEFAULT NULL, partitions int[] DEFAULT NULL)
+	RETURNS regclass
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION create_container_from_definition(jsonb, text, text[], int[]) IS
+	'makes a container, with its table, from its definition in Cosmos DB';
+
+CREATE FUNCTION container_definition(container regclass) RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION container_definition(regclass) IS
+	'the definition with which the container can be made in Cosmos DB';
+
+CREATE FUNCTION epk_of(container regclass, key jsonb) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION epk_of(regclass, jsonb) IS
+	'the effective partition key that Cosmos DB gives a key, by the kind and version of the container''s definition';
+
+----------------------------------------------------------------------------
+-- Coming from Cosmos: exports
+----------------------------------------------------------------------------
+
+CREATE FUNCTION read_export(source text)
+	RETURNS TABLE (file text, line bigint, byte_offset bigint, item jsonb, fault text, reason text, text text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 10000 ROWS 10000;
+COMMENT ON FUNCTION read_export(text) IS
+	'the items of an export of Cosmos DB, a file or folder of the server, and what is wrong with those that can''t be read';
+
+CREATE FUNCTION inspect_export(source text, paths text[] DEFAULT NULL)
+	RETURNS TABLE (kind text, name text, items bigint, share float8, types text, nulls bigint, undefined bigint,
+				   distinct_keys bigint, largest_share float8, largest_key jsonb, key_types text[], note text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL SAFE COST 10000 ROWS 30;
+COMMENT ON FUNCTION inspect_export(text, text[]) IS
+	'what is in an export of Cosmos DB, a file or folder of the server: its format, faults and properties, and what keys the paths would make';
+
+CREATE FUNCTION verify_import(container regclass, source text)
+	RETURNS TABLE (key jsonb, source_items bigint, container_items bigint,
+				   source_checksum text, container_checksum text, difference text)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT COST 10000 ROWS 10;
+COMMENT ON FUNCTION verify_import(regclass, text) IS
+	'compares a container with an export: the logical partitions that differ, and the sum of all';

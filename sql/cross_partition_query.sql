@@ -67,6 +67,32 @@ INSERT INTO plain SELECT k FROM one;
 SET enable_partition_pruning = off;
 SELECT count(*) FROM one WHERE k = 'k1';
 RESET enable_partition_pruning;
+-- an aggregate for each partition reads all, unless the value is a constant
+SET enable_partitionwise_aggregate = on;
+CREATE TABLE many (k text COLLATE "C", id int);
+SELECT create_container('many', '{/k}', '{4}');
+INSERT INTO many SELECT 'k' || i % 10, i FROM generate_series(1, 5000) i;
+ANALYZE many;
+SELECT k, count(*) FROM many WHERE k = concat('k', 1) GROUP BY k;
+SELECT k, count(*) FROM many WHERE k = (SELECT 'k1' FROM plain LIMIT 1) GROUP BY k;
+SELECT k, count(*) FROM many WHERE k = 'k1' GROUP BY k;
+RESET enable_partitionwise_aggregate;
+SELECT k, count(*) FROM many WHERE k = concat('k', 1) GROUP BY k;
+SELECT k, count(*) FROM many WHERE k = (SELECT 'k1' FROM plain LIMIT 1) GROUP BY k;
+-- other conditions may choose as well
+SELECT count(*) FROM one WHERE k = 'k1' OR k IS NULL;
+
+-- nothing is read: a filter that is false from the start, a LIMIT 0; a sub-select is not known yet
+SELECT count(*) FROM one WHERE now() < '2000-01-01';
+DELETE FROM one WHERE now() < '2000-01-01';
+SELECT * FROM one LIMIT 0;
+SELECT count(*) FROM one WHERE now() > '2000-01-01';
+SELECT * FROM one LIMIT 1;
+SELECT count(*) FROM one WHERE (SELECT false);
+-- what a WITH changes is changed all the same
+WITH gone AS (DELETE FROM one RETURNING k) SELECT count(*) FROM gone LIMIT 0;
+WITH gone AS (DELETE FROM one WHERE k = 'none' RETURNING k) SELECT count(*) FROM gone LIMIT 0;
+WITH gone AS (DELETE FROM one RETURNING k) SELECT 1 WHERE now() < '2000-01-01';
 
 -- a sub-select or a nested loop looks up one key at a time; other joins read all
 SELECT count(*) FROM one WHERE k = (SELECT min(k) FROM plain);
@@ -166,6 +192,20 @@ SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
 SELECT count(*) FROM one;
 SELECT count(*) FROM one WHERE k = 'k1';
+-- a worker tells of the statements in functions that it runs
+CREATE FUNCTION counts(int) RETURNS bigint LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 AS $$ BEGIN RETURN (SELECT count(*) FROM xp.one WHERE id = $1); END $$;
+CREATE FUNCTION looks_up(int) RETURNS bigint LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 AS $$ BEGIN RETURN (SELECT count(*) FROM xp.one WHERE k = 'k' || $1); END $$;
+ALTER TABLE plain SET (parallel_workers = 2);
+SET parallel_leader_participation = off;
+EXPLAIN (COSTS OFF) SELECT sum(counts(n)) FROM plain WHERE n <= 3;
+SELECT sum(counts(n)) FROM plain WHERE n <= 3;
+SELECT sum(looks_up(n)) FROM plain WHERE n < 10;
+SET partitionkey.cross_partition_query = error;
+\set VERBOSITY terse
+SELECT sum(counts(n)) FROM plain WHERE n <= 3;
+\set VERBOSITY default
+SET partitionkey.cross_partition_query = warning;
+RESET parallel_leader_participation;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
@@ -175,6 +215,18 @@ RESET max_parallel_workers_per_gather;
 SET enable_partitionwise_join = on;
 SELECT count(*) FROM one x JOIN one y USING (k);
 RESET enable_partitionwise_join;
+
+-- a container that is a partition of another table
+CREATE TABLE parts (k text COLLATE "C", region int NOT NULL) PARTITION BY LIST (region);
+CREATE TABLE attached (region int NOT NULL, k text COLLATE "C", PRIMARY KEY (k, region));
+SELECT create_container('attached', '{/k}', '{4}');
+ALTER TABLE parts ATTACH PARTITION attached FOR VALUES IN (1);
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES IN (2);
+INSERT INTO parts SELECT 'k' || i, 1 FROM generate_series(1, 40) i;
+SELECT count(*) FROM parts;
+UPDATE parts SET k = k;
+SELECT count(*) FROM parts WHERE k = 'k1';
+SELECT count(*) FROM parts WHERE region = 2;
 
 -- names that need quoting
 CREATE TABLE "a ""b""" ("Key %s" text COLLATE "C", id int, PRIMARY KEY ("Key %s", id));

@@ -109,6 +109,26 @@ CREATE TABLE numbers (k int, id int);
 INSERT INTO numbers SELECT to_char(date '2025-01-01' + i / 100, 'YYYYMMDD')::int, i FROM generate_series(0, 2999) i;
 SELECT count(*) FROM create_container('numbers', '{/k}', '{4}');
 SELECT kind, key, reason FROM hot('numbers') WHERE kind <> 'partition';
+-- a date and a number; a month; a week; a quarter; seconds since 1970
+CREATE TABLE spelled (k text COLLATE "C", id int);
+SELECT count(*) FROM create_container('spelled', '{/k}', '{4}');
+CREATE FUNCTION write_hot(expression text, many int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	TRUNCATE spelled;
+	EXECUTE format('INSERT INTO spelled SELECT %s, i FROM (SELECT i, date ''2023-11-20'' + i / 30 AS d, i / 30 AS n FROM generate_series(0, %s * 30 - 1) i) x', expression, many);
+	ANALYZE spelled;
+	RETURN (SELECT key FROM hot('spelled') WHERE kind = 'level' AND key IS NOT NULL);
+END$$;
+SELECT e, write_hot(e, 70) FROM unnest(ARRAY[$$to_char(d, 'YYYY-MM-DD"#7"')$$, $$to_char(d, '"log-"YYYYMMDD')$$, $$to_char(d, 'YYYYMMDDHH24')$$, $$extract(epoch FROM d)::bigint::text$$,
+	$$to_char(date '2020-01-01' + n * interval '1 month', 'YYYYMM')$$, $$to_char(date '2020-01-01' + n * interval '1 month', 'YYYY/MM"-x"')$$,
+	$$to_char(d + n * 7, 'IYYY"-W"IW')$$, $$to_char(date '2010-01-01' + n * interval '3 months', 'YYYY"-Q"Q')$$]) e;
+-- numbers that are counted up are none, though years and months are among them
+SELECT e, write_hot(e, 70) FROM unnest(ARRAY[$$'tenant-' || 1930 + n$$, $$(1930 + n)::text$$, $$'tenant-' || 200043 + n$$, $$(200043 + n)::text$$, $$'c' || 20250062 + n$$,
+	$$'order-' || 2001034500 + n * 37$$, $$'t' || 1000 + n$$]) e;
+CREATE TABLE counted (tenant int, id int);
+INSERT INTO counted SELECT 1000 + i / 30, i FROM generate_series(0, 29999) i;
+SELECT count(*) FROM create_container('counted', '{/tenant}', '{4}');
+SELECT kind, key FROM hot('counted') WHERE kind <> 'partition';
 -- days in any order are not, even if they are called a time
 CREATE TABLE birth (created_at date, id int);
 INSERT INTO birth SELECT date '1980-01-01' + i * 7919 % 100, i FROM generate_series(0, 2999) i;
@@ -136,6 +156,23 @@ DO $$ BEGIN FOR i IN 1 .. 500 LOOP UPDATE busy SET n = n + 1 WHERE k = 7; END LO
 SELECT pg_stat_force_next_flush();
 SELECT partitions = ARRAY(SELECT partition_of('busy', '[7]')) AS the_one, round(share::numeric, 1) AS share, reason ~ '100.0 % of the writes since the statistics were reset$' AS writes,
 	relieved_by FROM hot_partitions('busy') WHERE kind = 'partition';
+-- what it reads itself is not among the reads, though parallel workers tell theirs when they end
+CREATE TABLE uneven (k int, id int);
+INSERT INTO uneven SELECT CASE WHEN i % 2 = 0 THEN 7 ELSE i END, i FROM generate_series(1, 4000) i;
+SELECT count(*) FROM create_container('uneven', '{/k}');
+SELECT pg_stat_force_next_flush();
+SELECT count(pg_stat_reset_single_table_counters(relid)) FROM pg_partition_tree('uneven');
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_leader_participation = off;
+SELECT reason ~ 'items' AS items, reason ~ 'reads' AS reads FROM hot_partitions('uneven') WHERE kind = 'partition';
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+RESET max_parallel_workers_per_gather;
+RESET parallel_leader_participation;
 -- values that grow without looking like times are told by the writes that the latest one takes
 CREATE TABLE batch (n int, id int);
 SELECT count(*) FROM create_container('batch', '{/n}');
@@ -197,7 +234,7 @@ SELECT * FROM hot_partitions('empty', 0);
 -- names and values that need quoting: the calls can be made as they are
 CREATE TABLE "Hot ""'x'" ("T'1" text, "u 2" text, id int, PRIMARY KEY ("T'1", "u 2", id));
 INSERT INTO "Hot ""'x'" SELECT CASE WHEN i % 2 = 0 THEN $k$it's \ "$k$ ELSE 't' || i END, 'u' || i, i FROM generate_series(1, 200) i;
-SELECT count(*) FROM create_container($$"Hot ""'x'"$$, ARRAY[$$/T'1$$, '/u 2']);
+SELECT count(*) FROM create_container($$"Hot ""'x'"$$, ARRAY[$$/T'1$$, '/u 2'], '{4}');
 SELECT relieved_by FROM hot($$"Hot ""'x'"$$) WHERE kind = 'key';
 SELECT relieved_by FROM hot($$"Hot ""'x'"$$) WHERE kind = 'key' \gexec
 SELECT relieved_by FROM hot($$"Hot ""'x'"$$) WHERE kind = 'key';
@@ -207,7 +244,7 @@ CREATE TABLE byhand_0 PARTITION OF byhand FOR VALUES WITH (MODULUS 2, REMAINDER 
 CREATE TABLE byhand_0a PARTITION OF byhand_0 FOR VALUES FROM (0) TO (100);
 CREATE TABLE byhand_0b PARTITION OF byhand_0 FOR VALUES FROM (100) TO (1000);
 CREATE TABLE byhand_1 PARTITION OF byhand FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-INSERT INTO registry VALUES ('byhand', '{/k}', '{k}', 'xxhash');
+INSERT INTO registry (container, paths, columns, hash, partitions) VALUES ('byhand', '{/k}', '{k}', 'xxhash', '{1}');
 INSERT INTO byhand SELECT 'k' || i % 10, i FROM generate_series(1, 800) i;
 SELECT key, items, partitions FROM logical_partitions('byhand') ORDER BY key;
 SELECT partition, items FROM partition_map('byhand');

@@ -67,7 +67,7 @@ read_candidate(Advice *advice, const char *text, int *paths)
 	{
 		paths[i] = add_path(advice, list_nth(list, i));
 		for (int j = 0; j < i; j++)
-			if (paths[i] == paths[j])
+			if (ExtractsSame(list_nth(advice->extracts, paths[i]), list_nth(advice->extracts, paths[j])))
 				ereport(ERROR,
 						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						 errmsg("candidate \"%s\" names a path twice", text)));

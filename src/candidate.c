@@ -60,6 +60,19 @@ estimate_groups(const Sample *sample, int groups, int met_once)
 	return Max(groups, rint(n * groups / (n - met_once + met_once * n / sample->rows)));
 }
 
+/*
+ * How many rows a group has in the whole table of which some were met.  The largest of many groups
+ * is so by chance, too, so that twice what chance does is taken off; what is left
+ * of small groups is nothing.
+ */
+static double
+estimate_rows(const Sample *sample, int met)
+{
+	double		by_chance = 2 * sqrt(met * (1 - (double) met / sample->nrows));
+
+	return sample->complete ? met : Max(0, met - by_chance) * sample->rows / sample->nrows;
+}
+
 /* Group rows that are sorted by their keys. */
 static void
 group_rows(Grouping *grouping, const Sample *sample, const KeyedRow *rows)
@@ -67,19 +80,22 @@ group_rows(Grouping *grouping, const Sample *sample, const KeyedRow *rows)
 	int			groups = 0;
 	int			met_once = 0;
 	int			largest = 0;
-	int64		largest_bytes = 0;
+	double		largest_bytes = 0;
+	double		widest = 0;		/* bytes of a row on a group's average */
 	double		squares = 0;
 
 	for (int start = 0, end; start < sample->nrows; start = end)
 	{
-		int64		bytes = 0;
+		double		bytes = 0;
 
 		for (end = start; end < sample->nrows && rows[end].key == rows[start].key; end++)
 			bytes += sample->bytes[rows[end].row];
 		groups++;
 		squares += (double) (end - start) * (end - start);
 		met_once += end - start == 1 ? 1 : 0;
-		largest_bytes = Max(largest_bytes, bytes);
+		bytes /= end - start;
+		widest = Max(widest, bytes);
+		largest_bytes = Max(largest_bytes, bytes * estimate_rows(sample, end - start));
 		if (end - start > largest)
 		{
 			largest = end - start;
@@ -89,7 +105,10 @@ group_rows(Grouping *grouping, const Sample *sample, const KeyedRow *rows)
 	grouping->groups = estimate_groups(sample, groups, met_once);
 	grouping->concentration = squares / sample->nrows / sample->nrows;
 	grouping->largest_share = (double) largest / sample->nrows;
-	grouping->largest_bytes = rint(largest_bytes * (sample->rows / sample->nrows));
+	/* No less than a group of the average size has. */
+	if (!sample->complete)
+		largest_bytes = Max(largest_bytes, widest * sample->rows / grouping->groups);
+	grouping->largest_bytes = rint(largest_bytes);
 }
 
 static void

@@ -12,6 +12,7 @@
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -422,8 +423,20 @@ CauseReason(const RoutingKey *key, int level, Cause cause)
 	return psprintf("level %d (%s) %s", level + 1, key->container->paths[level], cause_text(cause));
 }
 
+/* Which setting keeps a condition from pruning. */
+static char *
+unpruned_hint(void)
+{
+	if (!enable_partition_pruning)
+		return "SET enable_partition_pruning = on.";
+	if (enable_partitionwise_aggregate || enable_partitionwise_join)
+		return psprintf("SET %s = off: such a plan chooses by constants only.",
+						enable_partitionwise_aggregate ? "enable_partitionwise_aggregate" : "enable_partitionwise_join");
+	return "See that constraint_exclusion is not off, for a boolean key.";
+}
+
 char *
-CauseHint(const RoutingKey *key, int level, Cause cause)
+CauseHint(const RoutingKey *key, int level, CmdType command, Cause cause)
 {
 	const char *column = quote_identifier(key->container->columns[level]);
 	Oid			typid = ContainerColumnType(key->container, level);
@@ -471,9 +484,11 @@ CauseHint(const RoutingKey *key, int level, Cause cause)
 		case CAUSE_JOIN:
 			return psprintf("One side has to be read first. Give its values to the other as a parameter: %s = any ($1).", column);
 		case CAUSE_LATE:
+			if (command == CMD_MERGE)
+				return "What is done WHEN NOT MATCHED BY SOURCE can be a DELETE or UPDATE of its own, with the condition in WHERE.";
 			return psprintf("Put it where it limits what is read: %s = ... in WHERE, inside of the sub-select.", column);
 		case CAUSE_UNPRUNED:
-			return "See that enable_partition_pruning is on, and for a boolean key constraint_exclusion.";
+			return unpruned_hint();
 	}
 	return NULL;
 }

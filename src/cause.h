@@ -49,6 +49,6 @@ extern Cause CauseOf(const RoutingKey *key, int level, List *conditions, List *j
 
 /* In words; the hint may be NULL. */
 extern char *CauseReason(const RoutingKey *key, int level, Cause cause);
-extern char *CauseHint(const RoutingKey *key, int level, Cause cause);
+extern char *CauseHint(const RoutingKey *key, int level, CmdType command, Cause cause);
 
 #endif							/* PARTITIONKEY_CAUSE_H */

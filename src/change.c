@@ -49,6 +49,7 @@
 #include "change.h"
 #include "copying.h"
 #include "dualwrite.h"
+#include "failure.h"
 #include "hiding.h"
 #include "leafname.h"
 #include "obstacle.h"
@@ -555,35 +556,6 @@ leaves_below(List *children)
 }
 
 void
-ChangeChoose(Change *change, Oid partition, void (*choose) (Change *change, Oid partition))
-{
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		choose(change, partition);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		CurrentResourceOwner = owner;
-		ReThrowError(error);
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-}
-
-void
 ChangeRun(const Change *change)
 {
 	Work	   *w = WorkNew(CurrentMemoryContext);
@@ -591,7 +563,7 @@ ChangeRun(const Change *change)
 
 	w->change = change;
 	w->owner = RelationOwner(change->container->relid);
-	w->sources = leaves_below(change->children);
+	w->sources = lcons_oid(change->model, list_delete_oid(leaves_below(change->children), change->model));
 	w->keyed = true;
 	foreach(cell, w->sources)
 		w->keyed &= OidIsValid(DualWriteIndex(lfirst_oid(cell)));
@@ -629,55 +601,111 @@ ChangeRun(const Change *change)
 }
 
 /*
- * Remove triggers that no operation is on record for, as a dump that was taken
- * during one brings along.
+ * Triggers that no operation is on record for, as a dump that was taken during
+ * one brings along.
  */
+static List *
+stray_triggers(Oid container)
+{
+	int			nestlevel = SqlBegin();
+	List	   *strays = SqlOids("SELECT tgrelid FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid"
+								 " WHERE tgfoid = 'partitionkey.dual_write'::regproc AND pg_has_role(relowner, 'USAGE')"
+								 " AND (0 = %u OR tgrelid IN (SELECT relid FROM pg_partition_tree(%u)))"
+								 " AND NOT EXISTS (SELECT FROM partitionkey.operations WHERE tgrelid = ANY (partitions::oid[]))",
+								 container, container);
+
+	SqlEnd(nestlevel);
+	return strays;
+}
+
+static void
+stop_stray(void *arg)
+{
+	DualWriteStop(*(Oid *) arg);
+}
+
+static void
+remove_stray(void *arg)
+{
+	FailureContain(stop_stray, arg);
+	SPI_commit();
+}
+
 static void
 remove_strays(Oid container)
 {
-	List	   *strays = SqlOids("SELECT tgrelid FROM pg_catalog.pg_trigger JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) tgrelid"
-								 " WHERE tgfoid OPERATOR(pg_catalog.=) 'partitionkey.dual_write'::pg_catalog.regproc AND pg_catalog.pg_has_role(relowner, 'USAGE')"
-								 " AND (0 OPERATOR(pg_catalog.=) %u OR tgrelid IN (SELECT relid FROM pg_catalog.pg_partition_tree(%u)))"
-								 " AND NOT EXISTS (SELECT FROM partitionkey.operations WHERE tgrelid OPERATOR(pg_catalog.=) ANY (partitions::pg_catalog.oid[]))",
-								 container, container);
+	List	   *strays = stray_triggers(container);
 	ListCell   *cell;
 
 	foreach(cell, strays)
-	{
-		SqlActing	acting = SqlBeginAs(RelationOwner(lfirst_oid(cell)));
+		(void) FailureWarn(remove_stray, &lfirst_oid(cell),
+						   psprintf("the trigger of an operation on table \"%s\" could not be removed", get_rel_name(lfirst_oid(cell))));
+}
 
-		DualWriteStop(lfirst_oid(cell));
-		SqlEndAs(acting);
-	}
-	SPI_commit();
+/*
+ * Who owns what an operation left: if its container has been dropped, whoever
+ * owns the tables.  If there are none, only the record is left to remove, and
+ * anybody may.
+ */
+static Oid
+owner_of_rest(const Operation *op)
+{
+	List	   *tables = lcons_oid(op->container, list_concat_copy(op->made, op->replaced));
+	ListCell   *cell;
+
+	foreach(cell, tables)
+		if (OidIsValid(RelationOwner(lfirst_oid(cell))))
+			return RelationOwner(lfirst_oid(cell));
+	return GetUserId();
+}
+
+typedef struct Rest
+{
+	Work	   *work;
+	bool		cleared;
+} Rest;
+
+static void
+clear_rest(void *arg)
+{
+	Rest	   *rest = arg;
+
+	rest->cleared = clear(rest->work);
+	if (!rest->cleared)
+		OperationUnlock(rest->work->op.id);
 }
 
 int
 ChangeCleanup(Oid container)
 {
-	List	   *left;
-	ListCell   *cell;
-	int			remaining = 0;
 	MemoryContext context = CurrentMemoryContext;
+	List	   *numbers = OperationNumbers(container);
+	ListCell   *cell;
+	int			in_use = 0;
 
-	left = OperationsLeft(container);
 	remove_strays(container);
-	foreach(cell, left)
+	foreach(cell, numbers)
 	{
-		Work	   *w = WorkNew(context);
+		Operation  *op = OperationTake(*(int64 *) lfirst(cell));
+		Rest		rest;
+		const char *name;
 
-		w->op = *(Operation *) lfirst(cell);
-		w->owner = RelationOwner(w->op.container);
-		/* What a dropped container left is for superusers. */
-		if (!OidIsValid(w->owner) && superuser())
-			w->owner = GetUserId();
-		if (!OidIsValid(w->owner) || !has_privs_of_role(GetUserId(), w->owner))
-			OperationUnlock(w->op.id);
-		else if (!clear(w))
+		if (op == NULL)
+			continue;
+		rest.work = WorkNew(context);
+		rest.work->op = *op;
+		rest.work->owner = owner_of_rest(op);
+		if (!has_privs_of_role(GetUserId(), rest.work->owner))
 		{
-			OperationUnlock(w->op.id);
-			remaining++;
+			OperationUnlock(op->id);
+			continue;
 		}
+		name = get_rel_name(op->container);
+		if (FailureWarn(clear_rest, &rest,
+						psprintf("the %s of container \"%s\" (operation " INT64_FORMAT ") could not be cleaned up",
+								 op->kind, name != NULL ? name : psprintf("%u", op->container), op->id)) &&
+			!rest.cleared)
+			in_use++;
 	}
-	return remaining;
+	return in_use;
 }

@@ -22,18 +22,13 @@ typedef struct Change
 	const Container *container;
 	Oid			parent;			/* the node that loses children, and gets others */
 	List	   *children;		/* OIDs of those that go: leaves, or one node with all below it */
+	Oid			model;			/* the leaf of those whose own settings the pieces get */
 	int			modulus;		/* the bound that they have together at that node */
 	int			remainder;
 	bool		nested;			/* the pieces come under a node of their own, which gets that bound */
 	int			level;			/* the level that the pieces divide by */
 	List	   *pieces;			/* Piece * */
 } Change;
-
-/*
- * Fill a change by a function that may fail, in such a way that the caller can
- * catch the error and go on.
- */
-extern void ChangeChoose(Change *change, Oid partition, void (*choose) (Change *change, Oid partition));
 
 /*
  * Do it, in many transactions: the caller is a procedure called outside a
@@ -47,7 +42,7 @@ extern void ChangeRun(const Change *change);
 /*
  * Remove what operations that ended half-way left behind, of one container or
  * (InvalidOid) all that the user owns.  Gives how many could not be removed,
- * since something of them is in use.
+ * since something of them is in use; warns of those where something else failed.
  */
 extern int	ChangeCleanup(Oid container);
 

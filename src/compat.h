@@ -35,6 +35,15 @@
 #define INTERVAL_NOT_FINITE(interval) false
 #endif
 
+/* Clauses on a table as clauses on one of its partitions, or on a partition of such. */
+#if PG_VERSION_NUM < 160000
+#define OfPartition(root, node, partition, table) \
+	adjust_appendrel_attrs_multilevel(root, node, (partition)->relids, (table)->relids)
+#else
+#define OfPartition(root, node, partition, table) \
+	adjust_appendrel_attrs_multilevel(root, node, partition, table)
+#endif
+
 #if PG_VERSION_NUM < 170000
 #define LockHeldBySession(tag, mode) LockHeldByMe(tag, mode)
 #define VirtualTransactionBackend(vxid) (vxid).backendId
@@ -46,8 +55,18 @@
 #if PG_VERSION_NUM < 180000
 #define PrimaryKeyIndex(rel) RelationGetPrimaryKeyIndex(rel)
 #define get_op_index_interpretation(opno) get_op_btree_interpretation(opno)
+#define PruneInfoOf(stmt, append) ((void) (stmt), (append)->part_prune_info)
 #else
 #define PrimaryKeyIndex(rel) RelationGetPrimaryKeyIndex(rel, false)
+#define PruneInfoOf(stmt, append) \
+	((append)->part_prune_index < 0 ? NULL : list_nth_node(PartitionPruneInfo, (stmt)->partPruneInfos, (append)->part_prune_index))
+#endif
+
+/* Takes away members of objects that are null. */
+#if PG_VERSION_NUM < 180000
+#define JsonbStripNulls(json) DirectFunctionCall1(jsonb_strip_nulls, json)
+#else
+#define JsonbStripNulls(json) DirectFunctionCall2(jsonb_strip_nulls, json, BoolGetDatum(false))
 #endif
 
 #endif							/* PARTITIONKEY_COMPAT_H */

@@ -51,22 +51,6 @@ check_owner_again(Oid relid, const char *name)
 	RequireOwner(relid);
 }
 
-/* A table's owner, who makes its partitions, needs to be able to. */
-static void
-check_schema(Oid owner, Oid schema)
-{
-	if (SchemaAclCheck(schema, owner, ACL_CREATE) != ACLCHECK_OK ||
-		SchemaAclCheck(schema, owner, ACL_USAGE) != ACLCHECK_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("owner \"%s\" of the table cannot create tables in schema \"%s\"",
-						GetUserNameFromId(owner, false), get_namespace_name(schema)),
-				 errdetail("The partitions are made with the rights of the table's owner."),
-				 errhint("GRANT USAGE, CREATE ON SCHEMA %s TO %s",
-						 quote_identifier(get_namespace_name(schema)),
-						 quote_identifier(GetUserNameFromId(owner, false)))));
-}
-
 /*
  * A transaction that reads by one snapshot would copy what that shows, and lose
  * what others have committed since.
@@ -116,7 +100,7 @@ open_table(Oid relid)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is a partition of another table", RelationGetRelationName(rel)),
 				 errhint("Name the partitioned table, or detach the partition first.")));
-	check_schema(rel->rd_rel->relowner, RelationGetNamespace(rel));
+	RequireSchema(rel->rd_rel->relowner, RelationGetNamespace(rel));
 	CheckTableNotInUse(rel, "make a container of");
 	return rel;
 }
@@ -191,6 +175,26 @@ root_hash(Relation rel, const Container *container)
 			 ComponentTypeName(typid) == NULL ? errhint("%s", ComponentTypeHint(typid)) :
 			 errhint("Create it with PARTITION BY HASH (%s %s), or start from an ordinary table.",
 					 quote_identifier(container->columns[0]), LayoutOperatorClass(container, 0))));
+}
+
+/*
+ * How often each level is divided.  Of a tree that came with the root it is not
+ * known how it was made: its largest partitions are taken for those it began with.
+ */
+static void
+count_partitions(Container *container)
+{
+	List	   *leaves = ContainerLeaves(container, NULL, 0);
+
+	for (int level = 0; level < container->levels; level++)
+	{
+		int			bits = MAX_RANGE_BITS;
+		ListCell   *cell;
+
+		foreach(cell, leaves)
+			bits = Min(bits, ((Leaf *) lfirst(cell))->ranges[level].bits);
+		container->partitions[level] = 1 << bits;
+	}
 }
 
 /*
@@ -311,6 +315,7 @@ make_container(Container *container, const Layout *layout, Oid owner, bool parti
 		fill_root(container, layout, partitions_given);
 	else
 		ConvertTable(container, layout);
+	count_partitions(container);
 	SPI_finish();
 	SetUserIdAndSecContext(user, security);
 }
@@ -345,7 +350,7 @@ create_container(PG_FUNCTION_ARGS)
 	table_close(rel, NoLock);
 
 	make_container(&container, &layout, owner, partitioned, !PG_ARGISNULL(2));
-	RegistryInsert(&container);
+	RegistryInsert(&container, NULL);
 	PG_RETURN_OID(container.relid);
 }
 
@@ -431,6 +436,7 @@ drop_container(PG_FUNCTION_ARGS)
 	LockRelId	lock = {relid, MyDatabaseId};
 	List	   *tables;
 	char	   *name;
+	int			nestlevel;
 
 	if (atomic)
 		ereport(ERROR,
@@ -460,7 +466,9 @@ drop_container(PG_FUNCTION_ARGS)
 		drop_partition(relid, list_nth_oid(tables, i));
 	}
 	SPI_commit();
+	nestlevel = SqlBegin();
 	SqlExecute("DROP TABLE %s", QualifiedName(relid));
+	SqlEnd(nestlevel);
 	UnlockRelationIdForSession(&lock, AccessExclusiveLock);
 	SPI_finish();
 	PG_RETURN_VOID();

@@ -168,7 +168,7 @@ create_root(Form_pg_class table, const Container *container)
 /*
  * Copy the rows under the session's search_path: the statement itself names
  * everything in full, and expressions of the table see what they would see on
- * any INSERT.  What they set is taken back.
+ * any INSERT.
  */
 static void
 copy_rows(Form_pg_class table, Oid root, int nestlevel)
@@ -177,10 +177,8 @@ copy_rows(Form_pg_class table, Oid root, int nestlevel)
 											  " WHERE attrelid = %u AND attnum > 0 AND NOT attisdropped AND attgenerated = ''", table->oid));
 
 	SqlEnd(nestlevel);
-	nestlevel = NewGUCNestLevel();
-	SqlExecute("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s",
-			   QualifiedName(root), columns, columns, QualifiedName(table->oid));
-	AtEOXact_GUC(false, nestlevel);
+	SqlExecuteInSession("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s",
+						QualifiedName(root), columns, columns, QualifiedName(table->oid));
 }
 
 /* Sequences: a serial's moves to the new column, an identity's was made anew and goes on where it was. */

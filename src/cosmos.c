@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -105,26 +106,38 @@ is_column(const Column *column, Node *expr)
 	return IsA(expr, Var) && ((Var *) expr)->varno == 1 && ((Var *) expr)->varattno == column->attnum && cast.nothing;
 }
 
-/* column = value, whichever way round, or column = ANY (array) */
+/* Whether an expression has the column in it. */
+static bool
+mentions(const Column *column, Node *expr)
+{
+	Bitmapset  *attnums = NULL;
+
+	pull_varattnos(expr, 1, &attnums);
+	return bms_is_member(column->attnum - FirstLowInvalidHeapAttributeNumber, attnums);
+}
+
+/*
+ * column = value, whichever way round, or column = ANY (array).  What has to be equal to
+ * values of other tables' rows can't be asked for, even if it is an expression of the column.
+ */
 static int
 values_of_comparison(const Column *column, Oid operator, Oid collation, List *args, bool array)
 {
-	bool		turned = !is_column(column, linitial(args));
+	bool		turned = !mentions(column, linitial(args));
 	Node	   *expr = turned ? lsecond(args) : linitial(args);
 	Node	   *value = turned ? linitial(args) : lsecond(args);
 	int			listed;
 	Cast		cast;
 
-	if (!is_column(column, expr) || !PredicateIsEquality(operator) || contain_volatile_functions(value) ||
-		(OidIsValid(collation) && !get_collation_isdeterministic(collation)))
-		return NO_VALUE;
-	if (PredicateOwn(value))
+	if (!mentions(column, expr) || PredicateOwn(value) || !PredicateIsEquality(operator) || contain_volatile_functions(value))
 		return NO_VALUE;
 	listed = listed_values(column, CastStrip(value, &cast));
+	if (listed == 0 && is_elsewhere(value, (void *) column->scan))
+		return ELSEWHERE;
+	if (!is_column(column, expr) || (OidIsValid(collation) && !get_collation_isdeterministic(collation)))
+		return NO_VALUE;
 	if (listed > 0)
 		return listed;
-	if (is_elsewhere(value, (void *) column->scan))
-		return ELSEWHERE;
 	return array ? array_length(value) : 1;
 }
 

@@ -10,6 +10,9 @@
  * value from elsewhere in the plan (sub-select, nested loop) prunes while the
  * statement runs, so that it is none.
  *
+ * A parallel worker looks at the statements of functions that it runs, not at
+ * its part of the plan, of which the leader has told.
+ *
  * What a utility command runs to do its own work is not looked at, nor what
  * foreign keys run, nor the work of this extension, for which SqlBegin switches
  * the settings off.
@@ -22,6 +25,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "tcop/utility.h"
 #include "utils/lsyscache.h"
@@ -61,6 +65,9 @@ static ProcessUtility_hook_type chained_utility = NULL;
 /* How many utility commands are being run that do work of their own. */
 static int	utilities = 0;
 
+/* Whether this parallel worker has its part of the plan; what it starts after that is of functions. */
+static bool has_part = false;
+
 static bool
 is_wanted(void)
 {
@@ -78,24 +85,68 @@ find_read(const Reads *reads, Index rti)
 	return NULL;
 }
 
+/* A leaf counts for the container that it is part of, which may itself be attached to another table. */
 static void
 note_scan(Reads *reads, Plan *plan, Index rti)
 {
 	Index		child = rti;
-	Read	   *read;
+	Read	   *read = NULL;
 
-	while (reads->parents[rti] != 0)
+	while (read == NULL && reads->parents[rti] != 0)
 	{
 		child = rti;
 		rti = reads->parents[rti];
+		read = find_read(reads, rti);
 	}
-	read = find_read(reads, rti);
 	if (read == NULL)
 		return;
 	read->leaves++;
 	read->children = bms_add_member(read->children, child);
 	if (read->scan == NULL)
 		read->scan = plan;
+}
+
+/* Whether an expression is known before anything is run: it has no sub-selects and nothing of other nodes. */
+static bool
+is_known(Node *expr)
+{
+	return !PredicateIsLate(expr) && !contain_volatile_functions(expr);
+}
+
+/* Whether a node reads nothing below it: its one-time filter is false already, or it is a LIMIT 0. */
+static bool
+reads_nothing(PlanState *state)
+{
+	bool		isnull = true;
+	Datum		limit = 0;
+
+	if (IsA(state, ResultState))
+	{
+		ResultState *result = castNode(ResultState, state);
+
+		return result->resconstantqual && is_known(((Result *) state->plan)->resconstantqual) &&
+			!ExecQual(result->resconstantqual, state->ps_ExprContext);
+	}
+	if (IsA(state, LimitState) && castNode(LimitState, state)->limitCount && is_known(((Limit *) state->plan)->limitCount))
+		limit = ExecEvalExprSwitchContext(castNode(LimitState, state)->limitCount, state->ps_ExprContext, &isnull);
+	return !isnull && DatumGetInt64(limit) == 0;
+}
+
+static bool look_at_node(PlanState *state, void *context);
+
+/* What a WITH changes is changed even if nothing reads it. */
+static void
+look_at_changes(PlanState *state, Reads *reads)
+{
+	ListCell   *cell;
+
+	foreach(cell, state->initPlan)
+	{
+		PlanState  *plan = lfirst_node(SubPlanState, cell)->planstate;
+
+		if (IsA(plan, ModifyTableState))
+			look_at_node(plan, reads);
+	}
 }
 
 /* planstate_tree_walker: what is left after pruning. */
@@ -105,6 +156,11 @@ look_at_node(PlanState *state, void *context)
 	Reads	   *reads = context;
 	Index		rti = PlanScanRti(state->plan);
 
+	if (reads_nothing(state))
+	{
+		look_at_changes(state, reads);
+		return false;
+	}
 	if (rti != 0)
 		note_scan(reads, state->plan, rti);
 	else if (IsA(state->plan, ModifyTable) && ((ModifyTable *) state->plan)->operation == CMD_INSERT)
@@ -140,33 +196,14 @@ containers_of(const PlannedStmt *stmt)
 	return list;
 }
 
-/* Whether what was read shows that the first level chose, whatever the conditions look like. */
-static bool
-was_pruned(const RoutingKey *key, const Read *read)
-{
-	return bms_num_members(read->children) < key->children;
-}
-
-/*
- * How a read is routed.  If more partitions of the root are left than the first
- * level has values, its condition was not used (pruning is off).
- */
+/* How a read is routed. */
 static Routing
 judge(const RoutingKey *key, const Read *read, const PlannedStmt *stmt)
 {
 	Routing		routing = RoutingOf(key, PredicateBound(PlanScanConditions(stmt, read->scan, read->relid)), true);
 
-	if (was_pruned(key, read) && routing.kind == ROUTING_FAN_OUT)
-	{
-		routing.kind = ROUTING_PREFIX;
-		routing.bound[0] = true;
-		routing.leading = 1;
-	}
-	else if (routing.values[0] > 0 && bms_num_members(read->children) > routing.values[0])
-	{
-		routing.kind = ROUTING_FAN_OUT;
-		routing.leading = 0;
-	}
+	RoutingSettle(key, &routing, bms_num_members(read->children),
+				  routing.values[0] == 0 && bms_is_member(read->rti, PlanPruned(stmt)));
 	return routing;
 }
 
@@ -175,10 +212,11 @@ report(const RoutingKey *key, const Routing *routing, const Read *read, const Pl
 {
 	static const int levels[] = {0, NOTICE, WARNING, ERROR};
 	const Container *container = key->container;
+	bool		is_target = list_member_int(stmt->resultRelations, PlanScanRti(read->scan));
 	int			total = list_length(ContainerLeaves(container, NULL, 0));
 	char	   *hint;
-	char	   *reason = RoutingReason(key, routing, PlanScanConditions(stmt, read->scan, read->relid),
-									   PlanJoinConditions(stmt, read->rti), &hint);
+	char	   *reason = RoutingReason(key, routing, is_target ? stmt->commandType : CMD_SELECT,
+									   PlanScanConditions(stmt, read->scan, read->relid), PlanJoinConditions(stmt, read->rti), &hint);
 
 	ereport(levels[SettingCrossPartitionQuery],
 			(errcode(SettingCrossPartitionQuery == CROSS_PARTITION_ERROR ? ERRCODE_CONFIGURATION_LIMIT_EXCEEDED
@@ -273,16 +311,34 @@ look_at_statement(QueryDesc *query)
 			count_read(lfirst(cell), reads.list);
 }
 
+/*
+ * Whether the executor starts a part of a plan that the leader has started.  A
+ * restricted operation in a worker is that of a utility command, which may have
+ * no plan, such as the building of an index.
+ */
+static bool
+is_part(void)
+{
+	bool		first = !has_part;
+
+	if (!IsParallelWorker())
+		return false;
+	has_part = true;
+	return first || InSecurityRestrictedOperation();
+}
+
 /* ExecutorStart_hook */
 static void
 start_statement(QueryDesc *query, int eflags)
 {
+	bool		part = is_part();
+
 	if (chained_start)
 		chained_start(query, eflags);
 	else
 		standard_ExecutorStart(query, eflags);
 
-	if (is_wanted() && utilities == 0 && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 && !IsParallelWorker() && !InNoForceRLSOperation())
+	if (is_wanted() && utilities == 0 && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 && !part && !InNoForceRLSOperation())
 	{
 		MemoryContext old = MemoryContextSwitchTo(query->estate->es_query_cxt);
 

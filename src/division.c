@@ -7,11 +7,12 @@
  * it is divided by that one.  What a division would yield is looked up in a
  * sample of the rows, since levels whose values follow each other have equal
  * positions, and few values may all lie in one half.  In that case the range is
- * halved again, until both sides have rows.  If neither level divides the rows,
- * another one may.
+ * halved again, until both sides have rows, or it can't be (MAX_RANGE_BITS).  If
+ * neither level divides the rows, another one may.
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "access/table.h"
 #include "catalog/partition.h"
 #include "catalog/pg_inherits.h"
@@ -25,13 +26,12 @@
 
 #include "compat.h"
 #include "division.h"
+#include "layout.h"
+#include "path.h"
 #include "sql.h"
 
 /* Rows looked at, about. */
 #define SAMPLE_ROWS			20000
-
-/* Halvings tried, before values are taken for inseparable. */
-#define MAX_HALVINGS		20
 
 typedef struct Sample
 {
@@ -39,12 +39,28 @@ typedef struct Sample
 	uint64	   *positions[MAX_LEVELS];
 } Sample;
 
+/* A partition whose DETACH CONCURRENTLY did not come to its end is part of the tree no more. */
+static void
+check_not_detached(Oid partition)
+{
+	Oid			parent = get_partition_parent(partition, true);
+
+	if (PartitionHasPendingDetach(partition))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("partition \"%s\" is being detached", get_rel_name(partition)),
+				 errhint("If nobody is at it any more: ALTER TABLE %s DETACH PARTITION %s FINALIZE",
+						 QualifiedName(parent), QualifiedName(partition))));
+}
+
 Container *
 DivisionContainer(Oid partition)
 {
 	ListCell   *cell;
 
 	if (get_rel_relispartition(partition))
+	{
+		check_not_detached(partition);
 		foreach(cell, get_partition_ancestors(partition))
 		{
 			Container  *container = ContainerLookup(lfirst_oid(cell), true);
@@ -52,10 +68,20 @@ DivisionContainer(Oid partition)
 			if (container != NULL)
 				return container;
 		}
+	}
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("\"%s\" is not a partition of a container", get_rel_name(partition)),
 			 errhint("The view partitionkey.physical_partitions lists them.")));
+}
+
+static void
+check_leaf(const Leaf *leaf)
+{
+	if (!leaf->regular || get_rel_relkind(leaf->relid) != RELKIND_RELATION)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("partition \"%s\" is not divided as those of a container are", get_rel_name(leaf->relid))));
 }
 
 Leaf *
@@ -69,10 +95,7 @@ DivisionLeaf(const Container *container, Oid partition)
 
 		if (leaf->relid != partition)
 			continue;
-		if (!leaf->regular || get_rel_relkind(partition) != RELKIND_RELATION)
-			ereport(ERROR,
-					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-					 errmsg("partition \"%s\" is not divided as those of a container are", get_rel_name(partition))));
+		check_leaf(leaf);
 		return leaf;
 	}
 	ereport(ERROR,
@@ -114,21 +137,18 @@ DivisionPlace(const Container *container, Oid partition)
 	return place;
 }
 
-/* Read positions of all levels of some rows. */
+/* Read positions of all levels of some rows: those of some pages, or the first ones. */
 static void
-take_sample(Sample *sample, const Container *container, Oid partition)
+read_sample(Sample *sample, const Container *container, Oid partition, const char *some)
 {
 	StringInfoData columns;
-	double		pages = Max(1, SqlCount("SELECT pg_relation_size(%u) / current_setting('block_size')::int", partition));
-	double		rows = Max(1, SqlCount("SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = %u", partition));
-	double		percent = Min(100, 100 * Max(SAMPLE_ROWS / rows, 100 / pages));
 	SPITupleTable *table;
 
 	initStringInfo(&columns);
 	for (int i = 0; i < container->levels; i++)
 		appendStringInfo(&columns, "%s('x' || partitionkey.hash_position(%s, %s))::bit(64)::bigint", i == 0 ? "" : ", ",
 						 quote_identifier(container->columns[i]), quote_literal_cstr(PositionHashName(container->hash)));
-	SqlExecute("SELECT %s FROM ONLY %s TABLESAMPLE SYSTEM (%g) LIMIT %d", columns.data, QualifiedName(partition), percent, 5 * SAMPLE_ROWS);
+	SqlExecute("SELECT %s FROM ONLY %s%s LIMIT %d", columns.data, QualifiedName(partition), some, 5 * SAMPLE_ROWS);
 	table = SPI_tuptable;
 	sample->nrows = SPI_processed;
 	for (int level = 0; level < container->levels; level++)
@@ -142,6 +162,19 @@ take_sample(Sample *sample, const Container *container, Oid partition)
 		}
 	}
 	SPI_freetuptable(table);
+}
+
+static void
+take_sample(Sample *sample, const Container *container, Oid partition)
+{
+	double		pages = Max(1, SqlCount("SELECT pg_relation_size(%u) / current_setting('block_size')::int", partition));
+	double		rows = Max(1, SqlCount("SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = %u", partition));
+	double		percent = Min(100, 100 * Max(SAMPLE_ROWS / rows, 100 / pages));
+
+	read_sample(sample, container, partition, psprintf(" TABLESAMPLE SYSTEM (%g)", percent));
+	/* Few rows may be left on many pages. */
+	if (sample->nrows == 0 && percent < 100)
+		read_sample(sample, container, partition, "");
 }
 
 static int
@@ -173,26 +206,27 @@ top_share(const Sample *sample, int level)
 }
 
 /*
- * How often a range must be halved until the rows lie on both sides; 0 if they
- * don't within reason.  No rows at all are divided by one halving.
+ * How many bits the halves have at which the rows lie on both sides; 0 if they
+ * all have one value.  No rows at all are divided by one halving.
  */
 static int
-halvings_needed(const Sample *sample, int level, PositionRange range)
+bits_needed(const Sample *sample, int level, PositionRange range)
 {
 	uint64		differences = 0;
-	int			common;
 
 	if (sample->nrows == 0)
-		return 1;
+		return range.bits + 1;
 	for (int i = 1; i < sample->nrows; i++)
 		differences |= sample->positions[level][i] ^ sample->positions[level][0];
-	if (differences == 0)
-		return 0;
-	common = 63 - pg_leftmost_one_pos64(differences);
-	/* The modulus of a bound is an int. */
-	if (common + 1 - range.bits > MAX_HALVINGS || common + 1 > 30)
-		return 0;
-	return common + 1 - range.bits;
+	return differences == 0 ? 0 : Max(64 - pg_leftmost_one_pos64(differences), range.bits + 1);
+}
+
+static bool
+divides(const Sample *sample, int level, PositionRange range)
+{
+	int			bits = bits_needed(sample, level, range);
+
+	return bits > 0 && bits <= MAX_RANGE_BITS;
 }
 
 static Piece *
@@ -235,42 +269,82 @@ halve(const Leaf *leaf, int level, uint64 position, int times)
 }
 
 /* The largest key of a leaf, with its share of the rows. */
-static void
-cannot_divide(const Container *container, Oid partition)
+static char *
+largest_key(const Container *container, Oid partition)
 {
-	StringInfoData list;
-	char	   *largest;
+	char	   *list = ContainerColumnList(container);
+	List	   *found = SqlStrings("SELECT format('Key %%s has %%s %%%% of its rows.', jsonb_build_array(%s),"
+								   " round(100.0 * count(*) / sum(count(*)) OVER (), 1)) FROM ONLY %s GROUP BY %s ORDER BY count(*) DESC LIMIT 1",
+								   list, QualifiedName(partition), list);
 
-	initStringInfo(&list);
-	for (int i = 0; i < container->levels; i++)
-		appendStringInfo(&list, "%s%s", i == 0 ? "" : ", ", quote_identifier(container->columns[i]));
-	largest = linitial(SqlStrings("SELECT format('Key %%s has %%s %%%% of its rows.', jsonb_build_array(%s), round(100.0 * count(*) / sum(count(*)) OVER (), 1))"
-								  " FROM ONLY %s GROUP BY %s ORDER BY count(*) DESC LIMIT 1",
-								  list.data, QualifiedName(partition), list.data));
+	return found != NIL ? linitial(found) : "It has no rows.";
+}
+
+/* Refuse to divide a leaf by a level (-1: by any), since its rows can't be told apart there. */
+static void
+cannot_divide(const Container *container, const Leaf *leaf, const Sample *sample, int by)
+{
+	const char *name = get_rel_name(leaf->relid);
+	int			divisible = -1;
+
+	for (int level = 0; level < container->levels; level++)
+	{
+		if (divides(sample, level, leaf->ranges[level]))
+			divisible = level;
+		else if ((by < 0 || by == level) && bits_needed(sample, level, leaf->ranges[level]) > MAX_RANGE_BITS)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("partition \"%s\" cannot be divided further", name),
+					 errdetail("Its values of path \"%s\" share the first %d bits of their hash, and a range is not halved more often.",
+							   container->paths[level], MAX_RANGE_BITS),
+					 errhint("Only a key with one more level, or with a suffix, would tell them apart.")));
+	}
+	if (divisible >= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("partition \"%s\" cannot be divided by path \"%s\"", name, container->paths[by]),
+				 errdetail("All its rows have one value there."),
+				 errhint("Path \"%s\" divides it.", container->paths[divisible])));
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("partition \"%s\" cannot be divided", get_rel_name(partition)),
-			 errdetail("%s", largest),
+			 errmsg("partition \"%s\" cannot be divided", name),
+			 errdetail("%s", largest_key(container, leaf->relid)),
 			 errhint("A logical partition is never divided. A key with one more level, or with a suffix, would do it.")));
 }
 
-/* The level that a path forces. */
+/* The level of the column that a path names, as in create_container, or -1. */
+static int
+level_of_path(const Container *container, const char *path)
+{
+	List	   *segments = PathSegments(path);
+	Relation	rel = relation_open(container->relid, AccessShareLock);
+	AttrNumber	column = list_length(segments) == 1 ? PathNamedColumn(rel, linitial(segments)) : InvalidAttrNumber;
+
+	relation_close(rel, NoLock);
+	return column == InvalidAttrNumber ? -1 : ContainerLevel(container, get_attname(container->relid, column, false));
+}
+
+/* The level that a path forces: the path as it was given, or the column as it is named now. */
 static int
 forced_level(const Container *container, const char *path)
 {
 	StringInfoData paths;
+	int			level;
 
 	initStringInfo(&paths);
-	for (int level = 0; level < container->levels; level++)
+	for (level = 0; level < container->levels; level++)
 	{
 		if (strcmp(container->paths[level], path) == 0)
 			return level;
 		appendStringInfo(&paths, "%s\"%s\"", level > 0 ? ", " : "", container->paths[level]);
 	}
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("\"%s\" is not a partition key path of container \"%s\"", path, get_rel_name(container->relid)),
-			 errhint("Its paths are %s.", paths.data)));
+	level = level_of_path(container, path);
+	if (level < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"%s\" is not a partition key path of container \"%s\"", path, get_rel_name(container->relid)),
+				 errhint("Its paths are %s.", paths.data)));
+	return level;
 }
 
 static int
@@ -278,8 +352,8 @@ choose_level(const Sample *sample, const Container *container, const Place *plac
 {
 	int			own = place->level;
 	int			next = own + 1;
-	bool		own_divides = halvings_needed(sample, own, leaf->ranges[own]) > 0;
-	bool		next_divides = next < container->levels && halvings_needed(sample, next, leaf->ranges[next]) > 0;
+	bool		own_divides = divides(sample, own, leaf->ranges[own]);
+	bool		next_divides = next < container->levels && divides(sample, next, leaf->ranges[next]);
 
 	if (next_divides && (!own_divides || top_share(sample, own) > 0.5))
 		return next;
@@ -287,9 +361,25 @@ choose_level(const Sample *sample, const Container *container, const Place *plac
 		return own;
 	/* Below a deeper level there may still be several values of the ones above. */
 	for (int level = 0; level < container->levels; level++)
-		if (halvings_needed(sample, level, leaf->ranges[level]) > 0)
+		if (divides(sample, level, leaf->ranges[level]))
 			return level;
 	return -1;
+}
+
+/* Fill a change with the division of a leaf at a level, around a position, down to ranges of so many bits. */
+static void
+divide(Change *change, const Leaf *leaf, int level, uint64 position, int bits)
+{
+	Place		place = DivisionPlace(change->container, leaf->relid);
+
+	change->parent = place.parent;
+	change->children = list_make1_oid(leaf->relid);
+	change->model = leaf->relid;
+	change->modulus = place.modulus;
+	change->remainder = place.remainder;
+	change->level = level;
+	change->nested = level != place.level || !place.own_node;
+	change->pieces = halve(leaf, level, position, bits - leaf->ranges[level].bits);
 }
 
 void
@@ -299,27 +389,122 @@ DivisionChoose(Change *change, Oid partition, const char *path)
 	Leaf	   *leaf = DivisionLeaf(container, partition);
 	Place		place = DivisionPlace(container, partition);
 	Sample		sample;
+	int			forced = path != NULL ? forced_level(container, path) : -1;
 	int			level;
-	int			times;
 
 	take_sample(&sample, container, partition);
-	level = path != NULL ? forced_level(container, path) : choose_level(&sample, container, &place, leaf);
-	times = level < 0 ? 0 : halvings_needed(&sample, level, leaf->ranges[level]);
-	if (times == 0)
-		cannot_divide(container, partition);
-
-	change->parent = place.parent;
-	change->children = list_make1_oid(partition);
-	change->modulus = place.modulus;
-	change->remainder = place.remainder;
-	change->level = level;
-	change->nested = level != place.level || !place.own_node;
-	change->pieces = halve(leaf, level, sample.nrows == 0 ? leaf->ranges[level].min : sample.positions[level][0], times);
+	level = forced >= 0 ? forced : choose_level(&sample, container, &place, leaf);
+	if (level < 0 || !divides(&sample, level, leaf->ranges[level]))
+		cannot_divide(container, leaf, &sample, forced);
+	if (sample.nrows == 0)
+		ereport(NOTICE,
+				(errmsg("partition \"%s\" has no rows, so its range is halved", get_rel_name(partition))));
+	divide(change, leaf, level, sample.nrows == 0 ? leaf->ranges[level].min : sample.positions[level][0],
+		   bits_needed(&sample, level, leaf->ranges[level]));
 }
 
-/* The child of a node whose bound takes in a position. */
+/* What rows of a leaf share with a position at a level. */
+typedef struct Neighbours
+{
+	int			bits;			/* leading bits that the nearest other position shares, or -1 if there is none */
+	int			inseparable;	/* other positions that share MAX_RANGE_BITS */
+} Neighbours;
+
+static Neighbours
+neighbours_of(const Container *container, Oid partition, int level, uint64 position)
+{
+	SPITupleTable *table;
+	Neighbours	found = {-1, 0};
+
+	SqlExecute("SELECT DISTINCT ('x' || partitionkey.hash_position(%s, %s))::bit(64)::bigint FROM ONLY %s",
+			   quote_identifier(container->columns[level]), quote_literal_cstr(PositionHashName(container->hash)), QualifiedName(partition));
+	table = SPI_tuptable;
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		bool		isnull;
+		uint64		difference = position ^ (uint64) DatumGetInt64(SPI_getbinval(table->vals[i], table->tupdesc, 1, &isnull));
+		int			bits = difference == 0 ? -1 : 63 - pg_leftmost_one_pos64(difference);
+
+		found.bits = Max(found.bits, bits);
+		found.inseparable += bits >= MAX_RANGE_BITS;
+	}
+	SPI_freetuptable(table);
+	return found;
+}
+
+/* The next division of a leaf that has others beside a key, or a prefix; false if it has none that can be parted from it. */
+static bool
+isolate_in(Change *change, const Leaf *leaf, const uint64 *positions, int nlevels)
+{
+	const Container *container = change->container;
+	Neighbours	found[MAX_LEVELS];
+
+	for (int level = 0; level < nlevels; level++)
+	{
+		int			bits;
+
+		found[level] = neighbours_of(container, leaf->relid, level, positions[level]);
+		bits = Min(found[level].bits + 1, MAX_RANGE_BITS);
+		if (bits > leaf->ranges[level].bits)
+		{
+			divide(change, leaf, level, positions[level], bits);
+			return true;
+		}
+	}
+	for (int level = 0; level < nlevels; level++)
+		if (found[level].inseparable > 0)
+			ereport(NOTICE,
+					(errmsg_plural("the key shares the first %d bits of its hash with %d other value of path \"%s\"",
+								   "the key shares the first %d bits of its hash with %d other values of path \"%s\"",
+								   found[level].inseparable,
+								   MAX_RANGE_BITS, found[level].inseparable, container->paths[level]),
+					 errdetail("They stay together in partition \"%s\".", get_rel_name(leaf->relid))));
+	return false;
+}
+
+bool
+DivisionIsolate(Change *change, const uint64 *positions, int nlevels, List **apart)
+{
+	ListCell   *cell;
+
+	foreach(cell, ContainerLeaves(change->container, positions, nlevels))
+	{
+		Leaf	   *leaf = lfirst(cell);
+
+		if (list_member_oid(*apart, leaf->relid))
+			continue;
+		check_leaf(leaf);
+		if (isolate_in(change, leaf, positions, nlevels))
+			return true;
+		*apart = lappend_oid(*apart, leaf->relid);
+	}
+	return false;
+}
+
+void
+DivisionCheckKey(const Container *container, const uint64 *positions, int nlevels)
+{
+	StringInfoData condition;
+	ListCell   *cell;
+
+	initStringInfo(&condition);
+	for (int level = 0; level < nlevels; level++)
+		appendStringInfo(&condition, "%spartitionkey.hash_position(%s, %s) = '%016llX'", level > 0 ? " AND " : "",
+						 quote_identifier(container->columns[level]), quote_literal_cstr(PositionHashName(container->hash)),
+						 (unsigned long long) positions[level]);
+	foreach(cell, ContainerLeaves(container, positions, nlevels))
+		if (SqlCount("SELECT count(*) FROM (SELECT FROM ONLY %s WHERE %s LIMIT 1) k",
+					 QualifiedName(((Leaf *) lfirst(cell))->relid), condition.data) > 0)
+			return;
+	ereport(ERROR,
+			(errcode(ERRCODE_NO_DATA_FOUND),
+			 errmsg("container \"%s\" has no rows with this key", get_rel_name(container->relid)),
+			 errhint("Insert a row with the key first, if it is spelled right.")));
+}
+
+/* A child of a node, by its bound; InvalidOid if there is none. */
 static Oid
-child_for(Oid node, uint64 position)
+child_with_bound(Oid node, int modulus, int remainder)
 {
 	Relation	rel = table_open(node, AccessShareLock);
 	PartitionDesc desc = RelationGetPartitionDesc(rel, true);
@@ -329,111 +514,111 @@ child_for(Oid node, uint64 position)
 	{
 		Datum	   *bound = desc->boundinfo->datums[i];
 
-		if (RowHash(position) % DatumGetInt32(bound[0]) == (uint64) DatumGetInt32(bound[1]))
-			child = desc->oids[desc->boundinfo->indexes[DatumGetInt32(bound[1])]];
+		if (DatumGetInt32(bound[0]) == modulus && DatumGetInt32(bound[1]) == remainder)
+			child = desc->oids[desc->boundinfo->indexes[remainder]];
 	}
 	table_close(rel, NoLock);
 	return child;
 }
 
-/*
- * Go down from the root as far as nodes divide by levels that a prefix gives.
- * Sets the ranges on the way.
- */
-static Oid
-descend(const Container *container, const uint64 *positions, int nlevels, Leaf *path)
+Oid
+DivisionOtherHalf(const Place *place)
 {
-	Oid			at = container->relid;
+	if (place->modulus <= 1)
+		return InvalidOid;
+	return child_with_bound(place->parent, place->modulus, place->remainder ^ place->modulus / 2);
+}
 
-	while (get_rel_relkind(at) == RELKIND_PARTITIONED_TABLE)
+/* Two leaves among those of a container that are halves of one range, both within another range of a level; false if none are. */
+static bool
+find_halves(const Container *container, const Leaf *other_half, Oid *a, Oid *b)
+{
+	ListCell   *cell;
+
+	foreach(cell, ContainerLeaves(container, NULL, 0))
 	{
-		int			level = level_of_node(container, at);
+		Leaf	   *leaf = lfirst(cell);
 		Place		place;
+		bool		within = leaf->regular;
 
-		if (level < 0 || level >= nlevels)
-			break;
-		at = child_for(at, positions[level]);
-		if (!OidIsValid(at))
-			elog(ERROR, "a partition of \"%s\" is missing", get_rel_name(container->relid));
-		place = DivisionPlace(container, at);
-		path->ranges[level] = PositionRangeOfBound(place.modulus, place.remainder);
-		path->levels = Max(path->levels, level + 1);
-	}
-	return at;
-}
-
-/* The number of leading bits that a position shares with the nearest other one of the rows, or -1 if there is none. */
-static int
-bits_shared(const Container *container, Oid partition, int level, uint64 position)
-{
-	SPITupleTable *table;
-	int			shared = -1;
-
-	SqlExecute("SELECT DISTINCT ('x' || partitionkey.hash_position(%s, %s))::bit(64)::bigint FROM %s",
-			   quote_identifier(container->columns[level]), quote_literal_cstr(PositionHashName(container->hash)), QualifiedName(partition));
-	table = SPI_tuptable;
-	for (uint64 i = 0; i < SPI_processed; i++)
-	{
-		bool		isnull;
-		uint64		difference = position ^ (uint64) DatumGetInt64(SPI_getbinval(table->vals[i], table->tupdesc, 1, &isnull));
-
-		if (difference != 0)
-			shared = Max(shared, 63 - pg_leftmost_one_pos64(difference));
-	}
-	SPI_freetuptable(table);
-	return shared;
-}
-
-bool
-DivisionIsolate(Change *change, const uint64 *positions, int nlevels)
-{
-	const Container *container = change->container;
-	Leaf		path = {0};
-	Oid			at;
-	Place		place;
-
-	path.regular = true;
-	at = descend(container, positions, nlevels, &path);
-	if (at == container->relid)
-		return false;
-	place = DivisionPlace(container, at);
-	for (int level = place.level; level < nlevels; level++)
-	{
-		int			shared = bits_shared(container, at, level, positions[level]);
-
-		if (shared < 0)
+		for (int level = 0; level < container->levels && within; level++)
+			within = leaf->ranges[level].bits >= other_half->ranges[level].bits &&
+				PositionInRange(leaf->ranges[level].min, other_half->ranges[level]);
+		if (!within)
 			continue;
-		if (shared + 1 > 30)
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("the key cannot be isolated in container \"%s\"", get_rel_name(container->relid)),
-					 errdetail("Another value of path \"%s\" shares %d bits of its position.", container->paths[level], shared)));
-		change->parent = place.parent;
-		change->children = list_make1_oid(at);
-		change->modulus = place.modulus;
-		change->remainder = place.remainder;
-		change->level = level;
-		change->nested = level != place.level || !place.own_node;
-		change->pieces = halve(&path, level, positions[level], shared + 1 - path.ranges[level].bits);
-		return true;
+		place = DivisionPlace(container, leaf->relid);
+		*a = leaf->relid;
+		*b = DivisionOtherHalf(&place);
+		if (OidIsValid(*b) && get_rel_relkind(*b) == RELKIND_RELATION)
+			return true;
 	}
 	return false;
 }
 
-Oid
-DivisionOtherHalf(const Container *container, Oid partition)
+/* What a leaf could be merged with, as a sentence. */
+static char *
+describe_other_half(const Container *container, const Leaf *leaf)
 {
-	Place		place = DivisionPlace(container, partition);
-	ListCell   *cell;
+	Place		place = DivisionPlace(container, leaf->relid);
+	Leaf		other_half = *leaf;
+	PositionRange *range = &other_half.ranges[place.level];
+	Oid			other = DivisionOtherHalf(&place);
+	Oid			a;
+	Oid			b;
 
-	foreach(cell, find_inheritance_children(place.parent, AccessShareLock))
-	{
-		Place		other = DivisionPlace(container, lfirst_oid(cell));
+	if (place.modulus <= 1)
+		return psprintf("\"%s\" is the only partition of its node, and has no other half.", get_rel_name(leaf->relid));
+	if (OidIsValid(other) && get_rel_relkind(other) == RELKIND_RELATION)
+		return psprintf("The other half of \"%s\" is \"%s\".", get_rel_name(leaf->relid), get_rel_name(other));
+	*range = PositionRangeOfBound(place.modulus, place.remainder ^ place.modulus / 2);
+	if (find_halves(container, &other_half, &a, &b))
+		return psprintf("The other half of \"%s\" is divided: merge what it has to one first, beginning with \"%s\" and \"%s\".",
+						get_rel_name(leaf->relid), get_rel_name(a), get_rel_name(b));
+	return psprintf("The other half of \"%s\" is not complete.", get_rel_name(leaf->relid));
+}
 
-		if (place.modulus > 1 && other.modulus == place.modulus && other.remainder == (place.remainder ^ place.modulus / 2))
-			return lfirst_oid(cell);
-	}
-	return InvalidOid;
+static void
+check_halves(const Container *container, const Leaf *a, const Leaf *b)
+{
+	Place		place = DivisionPlace(container, a->relid);
+	char	   *of_a;
+	char	   *of_b;
+
+	if (a->relid == b->relid)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("partition \"%s\" cannot be merged with itself", get_rel_name(a->relid)),
+				 errhint("%s", describe_other_half(container, a))));
+	if (DivisionOtherHalf(&place) == b->relid)
+		return;
+	of_a = describe_other_half(container, a);
+	of_b = describe_other_half(container, b);
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("partitions \"%s\" and \"%s\" are not the halves of one range", get_rel_name(a->relid), get_rel_name(b->relid)),
+			 errhint("%s %s", of_a, of_b)));
+}
+
+/* A leaf whose rows survive a crash has no half whose rows don't. */
+static void
+check_alike(Oid a, Oid b)
+{
+	bool		logged = get_rel_persistence(a) == RELPERSISTENCE_PERMANENT;
+
+	if (get_rel_persistence(a) != get_rel_persistence(b))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("partition \"%s\" is unlogged, but \"%s\" is not", get_rel_name(logged ? b : a), get_rel_name(logged ? a : b)),
+				 errhint("ALTER TABLE %s SET LOGGED", QualifiedName(logged ? b : a))));
+}
+
+/* Whether a node below the root has two partitions, with those that are not quite detached yet. */
+static bool
+has_two_children(const Container *container, Oid node)
+{
+	List	   *children = find_inheritance_children_extended(node, false, AccessShareLock, NULL, NULL);
+
+	return node != container->relid && list_length(children) == 2;
 }
 
 void
@@ -441,14 +626,19 @@ DivisionMerge(Change *change, Oid a, Oid b)
 {
 	const Container *container = change->container;
 	Piece	   *piece = palloc0(sizeof(Piece));
-	Place		place = DivisionPlace(container, a);
+	Leaf	   *leaf = DivisionLeaf(container, a);
+	Place		place;
 
-	piece->leaf = *DivisionLeaf(container, a);
+	check_halves(container, leaf, DivisionLeaf(container, b));
+	check_alike(a, b);
+	place = DivisionPlace(container, a);
+	piece->leaf = *leaf;
 	piece->modulus = place.modulus / 2;
 	piece->remainder = place.remainder & (piece->modulus - 1);
 	piece->leaf.ranges[place.level] = PositionRangeOfBound(piece->modulus, piece->remainder);
 	change->children = list_make2_oid(a, b);
-	if (place.parent != container->relid && list_length(find_inheritance_children(place.parent, AccessShareLock)) == 2)
+	change->model = a;
+	if (has_two_children(container, place.parent))
 	{
 		change->children = list_make1_oid(place.parent);
 		place = DivisionPlace(container, place.parent);

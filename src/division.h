@@ -33,18 +33,22 @@ extern void DivisionChoose(Change *change, Oid partition, const char *path);
 
 /*
  * Fill a change with the merge of two leaves that are the halves of a range.
- * If they are all that a node below the root has, they take its place.
+ * If they are all that a node below the root has, they take its place.  Error
+ * 22023 if they are not, telling what would fit.
  */
 extern void DivisionMerge(Change *change, Oid a, Oid b);
 
-/* The other half of a partition's range at its node, or InvalidOid. */
-extern Oid	DivisionOtherHalf(const Container *container, Oid partition);
+/* The partition at the other half of a place's range, or InvalidOid if that is divided, or missing. */
+extern Oid	DivisionOtherHalf(const Place *place);
 
 /*
- * Fill a change with the next step towards a leaf or node that has a key, or a
- * prefix, for itself; false if nothing is left to do.  Error 55000 if values
- * can't be told apart by their ranges.  Needs SPI.
+ * Fill a change with the next step towards leaves that have a key, or a prefix,
+ * for themselves; false if nothing is left to do.  Leaves found to be so are
+ * added to a list, and not looked at again.  Needs SPI.
  */
-extern bool DivisionIsolate(Change *change, const uint64 *positions, int nlevels);
+extern bool DivisionIsolate(Change *change, const uint64 *positions, int nlevels, List **apart);
+
+/* Error P0002 if there are no rows with a key, or a prefix.  Needs SPI. */
+extern void DivisionCheckKey(const Container *container, const uint64 *positions, int nlevels);
 
 #endif							/* PARTITIONKEY_DIVISION_H */

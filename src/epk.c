@@ -256,6 +256,12 @@ epk_kind(const char *kind, int version)
 	return version == 1 ? EPK_HASH_V1 : EPK_HASH_V2;
 }
 
+char *
+EpkHex(const char *kind, int version, const Key *key)
+{
+	return epk_hex(epk_kind(kind, version), key);
+}
+
 /* effective_partition_key(key jsonb, kind text, version int) returns text */
 PG_FUNCTION_INFO_V1(effective_partition_key);
 Datum

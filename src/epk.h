@@ -10,7 +10,7 @@
 #ifndef PARTITIONKEY_EPK_H
 #define PARTITIONKEY_EPK_H
 
-#include "component.h"
+#include "key.h"
 
 /* The exclusive end of the space. */
 #define EPK_INFINITY		"FF"
@@ -23,5 +23,11 @@
  * hash it.  The EPK is h2 then h1, big endian, less the two top bits of h2.
  */
 extern void EpkHashComponent(const Component *c, uint64 *h1, uint64 *h2);
+
+/*
+ * The EPK of a key in hex, under a definition's kind and version.  Errors 22023
+ * and 0A000 for those, and 22003 for a number out of range.
+ */
+extern char *EpkHex(const char *kind, int version, const Key *key);
 
 #endif							/* PARTITIONKEY_EPK_H */

@@ -41,33 +41,73 @@ node_level(const Container *container, Oid relid)
 	return ContainerLevel(container, get_attname(relid, key.attnum, false));
 }
 
+/* A read of a container in the plan that was made. */
+typedef struct ContainerScan
+{
+	const PredicateScan *scan;
+	const RoutingKey *key;
+	Routing		routing;
+	Bitmapset  *scanned;		/* entries of the plan's range table: */
+	Bitmapset  *pruned;			/* as PlanScanned and PlanPruned have them */
+} ContainerScan;
+
+/* Where a relation of the planner is in the plan's range table: all entries of a query stay together there. */
+static Index
+place_in_plan(const PredicateScan *scan, const RelOptInfo *rel)
+{
+	return scan->rti + rel->relid - scan->rel->relid;
+}
+
+static int	leaves_hit(const ContainerScan *read, RelOptInfo *rel);
+
+/* For each child of a node that is read the number of its leaves that are. */
+static List *
+children_hit(const ContainerScan *read, RelOptInfo *rel)
+{
+	List	   *counts = NIL;
+	int			child = -1;
+
+	while ((child = bms_next_member(rel->live_parts, child)) >= 0)
+	{
+		int			hit = leaves_hit(read, rel->part_rels[child]);
+
+		if (hit > 0)
+			counts = lappend_int(counts, hit);
+	}
+	return counts;
+}
+
+/* Whether a level's values, which the planner did not know, choose among the children of a node. */
+static bool
+chooses_late(const ContainerScan *read, RelOptInfo *rel, int level)
+{
+	if (level < 0 || !read->routing.bound[level] || !read->routing.late[level])
+		return false;
+	return read->routing.array[level] || bms_is_member(place_in_plan(read->scan, rel), read->pruned);
+}
+
 /*
  * The leaves that are left below a node.  Where the planner did not know the
  * values of a level, each takes one child; it is the one with the most leaves.
  */
 static int
-leaves_hit(const PredicateScan *scan, RelOptInfo *rel, const RoutingKey *key, const Routing *routing)
+leaves_hit(const ContainerScan *read, RelOptInfo *rel)
 {
-	RangeTblEntry *rte = planner_rt_fetch(rel->relid, scan->root);
-	List	   *counts = NIL;
+	RangeTblEntry *rte = planner_rt_fetch(rel->relid, read->scan->root);
+	List	   *counts;
 	int			level;
 	int			hit = 0;
-	int			child = -1;
 	ListCell   *cell;
 
 	check_stack_depth();
-	if (IS_DUMMY_REL(rel))
-		return 0;
 	if (rte->relkind != RELKIND_PARTITIONED_TABLE)
-		return 1;
-	while ((child = bms_next_member(rel->live_parts, child)) >= 0)
-		counts = lappend_int(counts, leaves_hit(scan, rel->part_rels[child], key, routing));
-
-	level = node_level(key->container, rte->relid);
-	if (level >= 0 && routing->bound[level] && routing->late[level])
+		return bms_is_member(place_in_plan(read->scan, rel), read->scanned) ? 1 : 0;
+	counts = children_hit(read, rel);
+	level = node_level(read->key->container, rte->relid);
+	if (chooses_late(read, rel, level))
 	{
 		list_sort(counts, compare_counts);
-		counts = list_truncate(counts, Max(routing->values[level], 1));
+		counts = list_truncate(counts, Max(read->routing.values[level], 1));
 	}
 	foreach(cell, counts)
 		hit += lfirst_int(cell);
@@ -129,7 +169,7 @@ static char *
 fan_out_reason(const PredicateScan *scan, const RoutingKey *key, const Routing *routing, char **hint)
 {
 	List	   *joins = list_concat_copy(scan->joins, scan->rti != 0 ? PlanOutsideConditions(scan->plan, scan->rti) : NIL);
-	char	   *reason = RoutingReason(key, routing, scan->conditions, joins, hint);
+	char	   *reason = RoutingReason(key, routing, scan->command, scan->conditions, joins, hint);
 	List	   *written = written_conditions(scan);
 
 	if (CauseOf(key, routing->leading, scan->conditions, joins).kind != CauseOf(key, routing->leading, written, joins).kind)
@@ -148,7 +188,7 @@ scan_reason(const PredicateScan *scan, const RoutingKey *key, const Routing *rou
 	char	   *reason = NULL;
 
 	*hint = NULL;
-	if (scan->rel && IS_DUMMY_REL(scan->rel))
+	if (hit == 0)
 		return "no row can meet the conditions: nothing is read";
 	if (routing->leading < key->container->levels && scan->command != CMD_INSERT)
 		reason = fan_out_reason(scan, key, routing, hint);
@@ -157,13 +197,31 @@ scan_reason(const PredicateScan *scan, const RoutingKey *key, const Routing *rou
 	return reason;
 }
 
+/* Look at what the plan makes of it: corrects the routing, and gives the number of leaves. */
+static int
+settle(ContainerScan *read)
+{
+	const PredicateScan *scan = read->scan;
+	List	   *children;
+
+	if (scan->rti == 0)
+		return 0;
+	read->scanned = PlanScanned(scan->plan);
+	read->pruned = PlanPruned(scan->plan);
+	children = children_hit(read, scan->rel);
+	if (children != NIL)
+		RoutingSettle(read->key, &read->routing, list_length(children), bms_is_member(scan->rti, read->pruned));
+	return leaves_hit(read, scan->rel);
+}
+
 static void
 explain_scan(ReturnSetInfo *result, const PredicateScan *scan, const Container *container)
 {
 	RoutingKey *key = RoutingKeyOf(container);
-	Routing		routing = scan_routing(scan, key);
+	ContainerScan read = {scan, key, scan_routing(scan, key), NULL, NULL};
 	int			total = list_length(ContainerLeaves(container, NULL, 0));
-	int			hit = scan->rel ? leaves_hit(scan, scan->rel, key, &routing) : Min(Max(routing.values[0], 1), total);
+	int			hit = scan->rel ? settle(&read) : Min(Max(read.routing.values[0], 1), total);
+	Routing		routing = read.routing;
 	char	   *hint;
 	char	   *reason = scan_reason(scan, key, &routing, hit, &hint);
 	Datum		values[9];
@@ -189,7 +247,7 @@ Datum
 explain_query(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	List	   *scans = PredicateScans(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	List	   *scans = PredicateScans(text_to_cstring(PG_GETARG_TEXT_PP(0)), NULL, NULL);
 	ListCell   *cell;
 
 	InitMaterializedSRF(fcinfo, 0);

@@ -106,6 +106,12 @@ name_list(List *strings)
 	return names;
 }
 
+List *
+ExtractNames(const char *path)
+{
+	return name_list(PathSegments(path));
+}
+
 Extract *
 ExtractFind(Relation rel, const char *path)
 {
@@ -133,23 +139,32 @@ ExtractFind(Relation rel, const char *path)
 }
 
 bool
-ExtractProperty(JsonbContainer *document, const List *names, Component *c)
+ExtractValue(JsonbContainer *document, const List *names, JsonbValue *value)
 {
-	JsonbValue	value;
 	ListCell   *cell;
 
-	c->type = COMPONENT_UNDEFINED;
-	c->len = 0;
-	value.type = jbvBinary;
-	value.val.binary.data = document;
+	value->type = jbvBinary;
+	value->val.binary.data = document;
 	foreach(cell, names)
 	{
 		const char *name = strVal(lfirst(cell));
 
-		if (value.type != jbvBinary || !JsonContainerIsObject(value.val.binary.data) ||
-			getKeyJsonValueFromContainer(value.val.binary.data, name, strlen(name), &value) == NULL)
-			return true;
+		if (value->type != jbvBinary || !JsonContainerIsObject(value->val.binary.data) ||
+			getKeyJsonValueFromContainer(value->val.binary.data, name, strlen(name), value) == NULL)
+			return false;
 	}
+	return true;
+}
+
+bool
+ExtractProperty(JsonbContainer *document, const List *names, Component *c)
+{
+	JsonbValue	value;
+
+	c->type = COMPONENT_UNDEFINED;
+	c->len = 0;
+	if (!ExtractValue(document, names, &value))
+		return true;
 	/* {} stands for undefined in a key column, but in a document it is an object. */
 	if (value.type == jbvBinary)
 		return false;

@@ -32,6 +32,13 @@ typedef struct Extract
  */
 extern Extract *ExtractFind(Relation rel, const char *path);
 
+/* Whether two paths lead to the same. */
+static inline bool
+ExtractsSame(const Extract *a, const Extract *b)
+{
+	return a->attnum == b->attnum && equal(a->properties, b->properties);
+}
+
 /* The table's only column of type jsonb, or InvalidAttrNumber; whether it has any. */
 extern AttrNumber ExtractDocumentColumn(Relation rel);
 extern bool ExtractHasDocuments(Relation rel);
@@ -43,6 +50,12 @@ extern bool ExtractHasDocuments(Relation rel);
  * one path leads into it; the component may point into it.
  */
 extern bool ExtractComponent(const Extract *extract, Datum value, bool isnull, Component *c);
+
+/* The names (String *) that a path leads along from a document on.  Errors: those of PathSegments. */
+extern List *ExtractNames(const char *path);
+
+/* The property of a document that a list of names (String *) leads to; false if it is undefined. */
+extern bool ExtractValue(JsonbContainer *document, const List *names, JsonbValue *value);
 
 /* Set a component to the property of a document that a list of names (String *) leads to. */
 extern bool ExtractProperty(JsonbContainer *document, const List *names, Component *c);

@@ -4,11 +4,15 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
 #include "compat.h"
@@ -61,6 +65,66 @@ KeyFromJsonb(Key *key, Jsonb *json)
 							KeyValueKind(&key->values[i])),
 					 errhint("A component is a JSON string, number, boolean or null, or {} for undefined.")));
 	}
+}
+
+static void
+set_string(JsonbValue *value, char *string)
+{
+	value->type = jbvString;
+	value->val.string.val = string;
+	value->val.string.len = strlen(string);
+}
+
+/* A component as a JSON scalar; not for undefined. */
+static void
+component_to_scalar(const Component *c, JsonbValue *value)
+{
+	char	   *string;
+
+	switch (c->type)
+	{
+		case COMPONENT_NULL:
+			value->type = jbvNull;
+			break;
+		case COMPONENT_FALSE:
+		case COMPONENT_TRUE:
+			value->type = jbvBool;
+			value->val.boolean = c->type == COMPONENT_TRUE;
+			break;
+		case COMPONENT_NUMBER:
+			if (isfinite(c->number))
+			{
+				value->type = jbvNumeric;
+				value->val.numeric = DatumGetNumeric(DirectFunctionCall1(float8_numeric, Float8GetDatum(c->number)));
+			}
+			else
+				set_string(value, float8out_internal(c->number));
+			break;
+		default:
+			string = pnstrdup(c->data, c->len);
+			set_string(value, GetDatabaseEncoding() == PG_SQL_ASCII ? string : pg_any_to_server(string, c->len, PG_UTF8));
+	}
+}
+
+Jsonb *
+KeyToJsonb(const Component *components, int levels)
+{
+	JsonbParseState *state = NULL;
+	JsonbValue	value;
+
+	pushJsonbValue(&state, WJB_BEGIN_ARRAY, NULL);
+	for (int i = 0; i < levels; i++)
+	{
+		if (components[i].type == COMPONENT_UNDEFINED)
+		{
+			pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+			pushJsonbValue(&state, WJB_END_OBJECT, NULL);
+			continue;
+		}
+		component_to_scalar(&components[i], &value);
+		pushJsonbValue(&state, WJB_ELEM, &value);
+	}
+	return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, NULL));
 }
 
 /*

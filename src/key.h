@@ -20,6 +20,12 @@ typedef struct Key
  */
 extern void KeyFromJsonb(Key *key, Jsonb *json);
 
+/*
+ * A key of some components as JSON, as Cosmos DB sees it: numbers are binary64.  NaN and
+ * the infinities are strings, since JSON has no such numbers.
+ */
+extern Jsonb *KeyToJsonb(const Component *components, int levels);
+
 /* What a component is, for messages: "a string", "null", "undefined" ... */
 extern const char *KeyValueKind(const JsonbValue *value);
 

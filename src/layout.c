@@ -111,16 +111,21 @@ LayoutCheckLocks(const Layout *layout, int relations)
 }
 
 static char *
-operator_class_name(const Container *container, int level)
+operator_class_name(Oid typid, PositionHash hash)
 {
-	return psprintf("%s_%s_ops", ComponentTypeName(ContainerColumnType(container, level)),
-					PositionHashName(container->hash));
+	return psprintf("%s_%s_ops", ComponentTypeName(typid), PositionHashName(hash));
+}
+
+char *
+LayoutTypeOperatorClass(Oid typid, PositionHash hash)
+{
+	return quote_qualified_identifier("partitionkey", operator_class_name(typid, hash));
 }
 
 char *
 LayoutOperatorClass(const Container *container, int level)
 {
-	return quote_qualified_identifier("partitionkey", operator_class_name(container, level));
+	return LayoutTypeOperatorClass(ContainerColumnType(container, level), container->hash);
 }
 
 /* Found whatever the user may see, since it is asked for in statements of all. */
@@ -128,7 +133,7 @@ Oid
 LayoutOperatorFamily(const Container *container, int level)
 {
 	return get_opclass_family(GetSysCacheOid3(CLAAMNAMENSP, Anum_pg_opclass_oid, ObjectIdGetDatum(HASH_AM_OID),
-											  CStringGetDatum(operator_class_name(container, level)),
+											  CStringGetDatum(operator_class_name(ContainerColumnType(container, level), container->hash)),
 											  ObjectIdGetDatum(get_namespace_oid("partitionkey", false))));
 }
 

@@ -8,6 +8,13 @@
 #include "registry.h"
 #include "tree.h"
 
+/*
+ * How often a range of the hash space is halved at most: PostgreSQL keeps an
+ * array as long as the largest modulus of a node in each session, of 4 MB then,
+ * and makes it anew, with everybody waiting, after each change of the node.
+ */
+#define MAX_RANGE_BITS		20
+
 typedef struct Layout
 {
 	int			levels;			/* levels divided from the start */
@@ -30,7 +37,8 @@ extern void LayoutFromDatum(Layout *layout, Datum partitions, bool isnull, int p
  */
 extern void LayoutCheckLocks(const Layout *layout, int relations);
 
-/* The operator class of a level's key column, as "schema"."name". */
+/* The operator class of a type, and of a level's key column, as "schema"."name". */
+extern char *LayoutTypeOperatorClass(Oid typid, PositionHash hash);
 extern char *LayoutOperatorClass(const Container *container, int level);
 
 /* Its operator family. */

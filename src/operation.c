@@ -259,32 +259,35 @@ OperationTables(void)
 }
 
 List *
-OperationsLeft(Oid container)
+OperationNumbers(Oid container)
 {
 	Oid			types[] = {OIDOID};
 	Datum		values[] = {ObjectIdGetDatum(container)};
-	SPITupleTable *rows;
-	uint64		nrows;
-	List	   *ops = NIL;
+	List	   *numbers = NIL;
 
 	execute("SELECT id FROM partitionkey.operation WHERE $1 IN (0, container) ORDER BY id", lengthof(types), types, values);
-	rows = SPI_tuptable;
-	nrows = SPI_processed;
-	for (uint64 i = 0; i < nrows; i++)
+	for (uint64 i = 0; i < SPI_processed; i++)
 	{
+		int64	   *id = palloc(sizeof(int64));
 		bool		isnull;
-		int64		id = DatumGetInt64(SPI_getbinval(rows->vals[i], rows->tupdesc, 1, &isnull));
-		Operation  *op;
 
-		if (!OperationClaim(id))
-			continue;
-		/* It is as it will stay, now that it is locked. */
-		op = read_operation(id);
-		if (op != NULL)
-			ops = lappend(ops, op);
-		else
-			OperationUnlock(id);
+		*id = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull));
+		numbers = lappend(numbers, id);
 	}
-	SPI_freetuptable(rows);
-	return ops;
+	SPI_freetuptable(SPI_tuptable);
+	return numbers;
+}
+
+Operation *
+OperationTake(int64 id)
+{
+	Operation  *op;
+
+	if (!OperationClaim(id))
+		return NULL;
+	/* It is as it will stay, now that it is locked. */
+	op = read_operation(id);
+	if (op == NULL)
+		OperationUnlock(id);
+	return op;
 }

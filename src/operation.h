@@ -36,11 +36,11 @@ extern void OperationFailed(const Operation *op, const char *error);
 /* Forget it.  Needs SPI. */
 extern void OperationDelete(const Operation *op);
 
-/*
- * All operations (Operation *) that nobody works on, each locked for the
- * session.  Those of one container, or InvalidOid.  Needs SPI.
- */
-extern List *OperationsLeft(Oid container);
+/* The numbers (int64 *) of all operations on record, of one container or (InvalidOid) all.  Needs SPI. */
+extern List *OperationNumbers(Oid container);
+
+/* Read an operation that nobody works on, and lock it for the session; else NULL.  Needs SPI. */
+extern Operation *OperationTake(int64 id);
 
 /*
  * Whether the rows of a leaf are to be written to a table as well, by an

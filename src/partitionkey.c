@@ -16,6 +16,7 @@
 
 #include "compat.h"
 #include "crosspartition.h"
+#include "predicate.h"
 #include "routingstats.h"
 #include "settings.h"
 
@@ -38,6 +39,7 @@ static const struct config_enum_entry cross_partition_choices[] = {
 	{"error", CROSS_PARTITION_ERROR, false},
 	{NULL, 0, false}
 };
+bool		SettingIndexAllPaths = false;
 
 extern PGDLLEXPORT void _PG_init(void);
 
@@ -81,7 +83,12 @@ _PG_init(void)
 								"For how many containers there is room in partitionkey.routing_stats.",
 								"As many as fit are counted.",
 								&SettingStatsContainers, 1000, 1, 1000000, PGC_POSTMASTER, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("partitionkey.index_all_paths",
+							 "Whether a container made from a definition gets an index on all properties.",
+							 "If so, it gets one where the definition's indexing policy includes all paths.",
+							 &SettingIndexAllPaths, false, PGC_USERSET, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("partitionkey");
+	PredicateStart();
 	CrossPartitionStart();
 	RoutingStatsStart();
 }

@@ -1,9 +1,9 @@
 /*
  * path.c
- *		Parsing partition key paths and finding their columns.
+ *		Parsing partition key paths and index paths, and finding columns.
  *
- * The grammar is that of the Java and JavaScript SDKs, less what a partition
- * key path must not hold: wildcards and array steps.
+ * The grammar is that of the Java and JavaScript SDKs.  Wildcards and array
+ * steps are for index paths alone.
  */
 #include "postgres.h"
 
@@ -13,41 +13,56 @@
 
 #include "path.h"
 
+/* A path while it is taken apart. */
+typedef struct PathScan
+{
+	const char *what;			/* "partition key path" or "index path" */
+	const char *path;
+	const char *next;			/* what is not read yet */
+} PathScan;
+
+typedef struct Segment
+{
+	char	   *name;
+	bool		quoted;
+} Segment;
+
 static void
-path_error(const char *path, const char *problem, const char *hint)
+path_error(const PathScan *scan, const char *problem, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_SYNTAX_ERROR),
-			 errmsg("partition key path \"%s\" %s", path, problem),
+			 errmsg("%s \"%s\" %s", scan->what, scan->path, problem),
 			 hint ? errhint("%s", hint) : 0));
 }
 
-/* Read a quoted segment that starts at *p, and move *p behind it. */
+/* Read a quoted segment, and move behind it. */
 static char *
-quoted_segment(const char *path, const char **p)
+quoted_segment(PathScan *scan)
 {
-	const char *start = *p + 1;
+	char		quote = *scan->next;
+	const char *start = scan->next + 1;
 	const char *end = start;
 
-	while (*end != '\0' && !(*end == **p && end[-1] != '\\'))
+	while (*end != '\0' && !(*end == quote && end[-1] != '\\'))
 		end++;
 	if (*end == '\0')
-		path_error(path, "has a quote that is not closed", NULL);
-	*p = end + 1;
-	if (**p != '/' && **p != '\0')
-		path_error(path, "goes on behind a closing quote", "A quoted name fills its whole segment.");
+		path_error(scan, "has a quote that is not closed", NULL);
+	scan->next = end + 1;
+	if (*scan->next != '/' && *scan->next != '\0')
+		path_error(scan, "goes on behind a closing quote", "A quoted name fills its whole segment.");
 	return pnstrdup(start, end - start);
 }
 
-/* Read a plain segment that starts at *p, without the blanks around it, and move *p behind it. */
+/* Read a plain segment without the blanks around it, and move behind it. */
 static char *
-plain_segment(const char **p)
+plain_segment(PathScan *scan)
 {
-	const char *start = *p;
+	const char *start = scan->next;
 	const char *end;
 
-	*p += strcspn(*p, "/");
-	end = *p;
+	scan->next += strcspn(scan->next, "/");
+	end = scan->next;
 	while (start < end && scanner_isspace(*start))
 		start++;
 	while (end > start && scanner_isspace(end[-1]))
@@ -55,41 +70,111 @@ plain_segment(const char **p)
 	return pnstrdup(start, end - start);
 }
 
-List *
-PathSegments(const char *path)
+/* Take a path apart into segments (Segment *). */
+static List *
+path_segments(PathScan *scan)
 {
 	List	   *segments = NIL;
-	const char *p = path;
 
-	if (*path == '\0')
+	if (*scan->path == '\0')
 		ereport(ERROR,
 				(errcode(ERRCODE_SYNTAX_ERROR),
-				 errmsg("partition key path is empty"),
+				 errmsg("%s is empty", scan->what),
 				 errhint("A path is a slash and a name, such as \"/tenant_id\".")));
-	if (*path != '/')
-		path_error(path, "does not start with a slash", psprintf("Write \"/%s\".", path));
-	if (strcmp(path, "/") == 0)
-		path_error(path, "names nothing", "A path is a slash and a name, such as \"/tenant_id\".");
+	if (*scan->path != '/')
+		path_error(scan, "does not start with a slash", psprintf("Write \"/%s\".", scan->path));
+	if (strcmp(scan->path, "/") == 0)
+		path_error(scan, "names nothing", "A path is a slash and a name, such as \"/tenant_id\".");
 
-	while (*p == '/')
+	while (*scan->next == '/')
 	{
-		char	   *segment;
-		bool		quoted;
+		Segment    *segment;
 
-		p++;
-		if (*p == '\0')
+		scan->next++;
+		if (*scan->next == '\0')
 			break;				/* one slash at the end is skipped */
-		quoted = *p == '"' || *p == '\'';
-		segment = quoted ? quoted_segment(path, &p) : plain_segment(&p);
-		if (*segment == '\0')
-			path_error(path, "has an empty segment", "Write each name once after a single slash.");
-		if (!quoted && (strcmp(segment, "*") == 0 || strcmp(segment, "?") == 0))
-			path_error(path, "has a wildcard", "A partition key path names one property; wildcards belong to indexing policies.");
-		if (!quoted && strcmp(segment, "[]") == 0)
-			path_error(path, "goes through an array", "A partition key can't be taken from an array.");
+		segment = palloc(sizeof(Segment));
+		segment->quoted = *scan->next == '"' || *scan->next == '\'';
+		segment->name = segment->quoted ? quoted_segment(scan) : plain_segment(scan);
+		if (*segment->name == '\0')
+			path_error(scan, "has an empty segment", "Write each name once after a single slash.");
 		segments = lappend(segments, segment);
 	}
 	return segments;
+}
+
+static bool
+is_step(const Segment *segment, const char *step)
+{
+	return !segment->quoted && strcmp(segment->name, step) == 0;
+}
+
+List *
+PathSegments(const char *path)
+{
+	PathScan	scan = {"partition key path", path, path};
+	List	   *names = NIL;
+	ListCell   *cell;
+
+	foreach(cell, path_segments(&scan))
+	{
+		Segment    *segment = lfirst(cell);
+
+		if (is_step(segment, "*") || is_step(segment, "?"))
+			path_error(&scan, "has a wildcard", "A partition key path names one property; wildcards belong to indexing policies.");
+		if (is_step(segment, "[]"))
+			path_error(&scan, "goes through an array", "A partition key can't be taken from an array.");
+		names = lappend(names, segment->name);
+	}
+	return names;
+}
+
+bool
+PathStartsWith(const List *names, const List *prefix)
+{
+	ListCell   *a;
+	ListCell   *b;
+
+	forboth(a, names, b, prefix)
+	{
+		if (strcmp(lfirst(a), lfirst(b)) != 0)
+			return false;
+	}
+	return list_length(names) >= list_length(prefix);
+}
+
+bool
+PathNamesEqual(const List *a, const List *b)
+{
+	return list_length(a) == list_length(b) && PathStartsWith(a, b);
+}
+
+IndexPath *
+IndexPathParse(const char *path)
+{
+	PathScan	scan = {"index path", path, path};
+	IndexPath  *result = palloc0(sizeof(IndexPath));
+	ListCell   *cell;
+
+	result->text = path;
+	foreach(cell, path_segments(&scan))
+	{
+		Segment    *segment = lfirst(cell);
+
+		if (result->below || result->ends)
+			path_error(&scan, "goes on behind a wildcard", "The wildcards \"?\" and \"*\" end a path.");
+		if (is_step(segment, "*"))
+			result->below = true;
+		else if (is_step(segment, "?"))
+			result->ends = true;
+		else if (is_step(segment, "[]"))
+			result->in_array = true;
+		else if (result->in_array)
+			result->in_element = true;
+		else
+			result->names = lappend(result->names, segment->name);
+	}
+	return result;
 }
 
 /* Find the live user column of this name, or InvalidAttrNumber. */

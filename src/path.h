@@ -1,6 +1,7 @@
 /*
  * path.h
- *		Partition key paths: "/tenant_id", "/address/city".
+ *		Partition key paths: "/tenant_id", "/address/city"; and those of
+ *		indexing policies: "/price/?", "/tags/[]/?".
  */
 #ifndef PARTITIONKEY_PATH_H
 #define PARTITIONKEY_PATH_H
@@ -20,6 +21,27 @@
  * are 42601 or 0A000 and say which of the rules was broken.
  */
 extern List *PathSegments(const char *path);
+
+/* Whether names (char *) are the same, or begin with others. */
+extern bool PathNamesEqual(const List *a, const List *b);
+extern bool PathStartsWith(const List *names, const List *prefix);
+
+/*
+ * A path of an indexing policy: as above, with array steps "[]", and a wildcard
+ * at the end, "?" for the value there or "*" for all that is below.
+ */
+typedef struct IndexPath
+{
+	const char *text;			/* as given */
+	List	   *names;			/* char *, up to the first array step */
+	bool		in_array;		/* has an array step */
+	bool		in_element;		/* and names behind that */
+	bool		below;			/* ends in "*" */
+	bool		ends;			/* ends in "?" */
+} IndexPath;
+
+/* Errors are 42601. */
+extern IndexPath *IndexPathParse(const char *path);
 
 /*
  * Find the column of a table that a path names: the column of exactly that

@@ -17,6 +17,7 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
+#include "compat.h"
 #include "planscan.h"
 #include "predicate.h"
 
@@ -237,6 +238,7 @@ join_clauses(const Plan *plan, const Search *search, bool outer)
 	return result;
 }
 
+/* The plans below a node. */
 static List *
 children_of(const Plan *plan)
 {
@@ -361,6 +363,87 @@ PlanJoinConditions(const PlannedStmt *stmt, Index rti)
 	Search		search = {.stmt = stmt,.parents = PlanParents(stmt),.rti = rti};
 
 	return find(&search) ? list_concat(search.joins, PlanOutsideConditions(stmt, rti)) : NIL;
+}
+
+/* All nodes of a plan. */
+static List *
+add_nodes(List *nodes, Plan *plan)
+{
+	ListCell   *cell;
+
+	check_stack_depth();
+	if (plan == NULL)
+		return nodes;
+	nodes = lappend(nodes, plan);
+	foreach(cell, children_of(plan))
+		nodes = add_nodes(nodes, lfirst(cell));
+	return nodes;
+}
+
+static List *
+nodes_of(const PlannedStmt *stmt)
+{
+	List	   *nodes = add_nodes(NIL, stmt->planTree);
+	ListCell   *cell;
+
+	foreach(cell, stmt->subplans)
+		nodes = add_nodes(nodes, lfirst(cell));
+	return nodes;
+}
+
+Bitmapset *
+PlanScanned(const PlannedStmt *stmt)
+{
+	Bitmapset  *scanned = NULL;
+	ListCell   *cell;
+
+	foreach(cell, nodes_of(stmt))
+	{
+		Plan	   *plan = lfirst(cell);
+
+		if (PlanScanRti(plan) != 0)
+			scanned = bms_add_member(scanned, PlanScanRti(plan));
+		else if (IsA(plan, ForeignScan))
+			scanned = bms_add_members(scanned, ((ForeignScan *) plan)->fs_relids);
+		else if (IsA(plan, CustomScan))
+			scanned = bms_add_members(scanned, ((CustomScan *) plan)->custom_relids);
+	}
+	return scanned;
+}
+
+static Bitmapset *
+add_pruned(Bitmapset *pruned, const PartitionPruneInfo *info)
+{
+	ListCell   *hierarchy;
+	ListCell   *cell;
+
+	if (info == NULL)
+		return pruned;
+	foreach(hierarchy, info->prune_infos)
+		foreach(cell, lfirst_node(List, hierarchy))
+		{
+			PartitionedRelPruneInfo *table = lfirst_node(PartitionedRelPruneInfo, cell);
+
+			if (table->initial_pruning_steps != NIL || table->exec_pruning_steps != NIL)
+				pruned = bms_add_member(pruned, table->rtindex);
+		}
+	return pruned;
+}
+
+Bitmapset *
+PlanPruned(const PlannedStmt *stmt)
+{
+	Bitmapset  *pruned = NULL;
+	ListCell   *cell;
+
+	foreach(cell, nodes_of(stmt))
+	{
+		if (IsA(lfirst(cell), Append))
+			pruned = add_pruned(pruned, PruneInfoOf(stmt, (Append *) lfirst(cell)));
+		else if (IsA(lfirst(cell), MergeAppend))
+			pruned = add_pruned(pruned, PruneInfoOf(stmt, (MergeAppend *) lfirst(cell)));
+	}
+	return pruned;
 }
 
 typedef struct Translation

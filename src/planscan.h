@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "nodes/bitmapset.h"
 #include "nodes/plannodes.h"
 
 /* For each entry of the plan's range table the one that it is a partition of, or 0; palloc'd. */
@@ -17,6 +18,12 @@ extern Index PlanScanRti(const Plan *plan);
 
 /* A scan of a table or of one of its partitions, or NULL. */
 extern Plan *PlanFindScan(const PlannedStmt *stmt, Index rti);
+
+/* The range table entries that a plan scans, also those that it joins elsewhere. */
+extern Bitmapset *PlanScanned(const PlannedStmt *stmt);
+
+/* Those of partitioned tables among whose partitions it chooses when it starts, or while it runs. */
+extern Bitmapset *PlanPruned(const PlannedStmt *stmt);
 
 /* The conditions on a table's rows, with varno 1, that are applied outside of the sub-selects that read it. */
 extern List *PlanOutsideConditions(const PlannedStmt *stmt, Index rti);

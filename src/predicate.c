@@ -7,20 +7,24 @@
  * sub-selects, folded constants and passed on equalities, so that what is seen
  * here is what can prune.
  *
- * The hook is on for the duration of a call.  Planning may run immutable
- * functions, which may plan statements of their own: those have another query
- * at their top.
+ * Planning may run immutable functions, which may plan statements of their own,
+ * or ask what these touch.  So the hook is installed once, and looks only at what
+ * the statement that is being watched is planned with: its parameter list, which
+ * is empty and is nobody else's.
  */
 #include "postgres.h"
 
 #include "access/stratnum.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/appendinfo.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "parser/parsetree.h"
@@ -35,13 +39,12 @@
 /* A statement that is being planned. */
 typedef struct Planning
 {
-	Query	   *query;
-	List	   *scans;
-	set_rel_pathlist_hook_type chained;
-	struct Planning *outer;
+	ParamListInfo params;		/* tells it from others */
+	List	   *scans;			/* PredicateScan *: all that the planner looked at */
 } Planning;
 
 static Planning *planning = NULL;
+static set_rel_pathlist_hook_type chained = NULL;
 
 static bool
 own_walker(Node *node, void *unused)
@@ -86,6 +89,12 @@ bool
 PredicateForeign(Node *node)
 {
 	return foreign_walker(node, NULL);
+}
+
+bool
+PredicateIsLate(Node *node)
+{
+	return late_walker(node, NULL);
 }
 
 bool
@@ -273,10 +282,11 @@ renumber(Node *node, void *rti)
 	return expression_tree_mutator(node, renumber, rti);
 }
 
-/* The join clauses that equivalence classes stand for. */
+/* The join clauses that equivalence classes stand for.  Those have no members of partitions, but of the table above. */
 static List *
-class_joins(PlannerInfo *root, RelOptInfo *rel)
+class_joins(PlannerInfo *root, RelOptInfo *child)
 {
+	RelOptInfo *rel = child->top_parent_relids ? find_base_rel(root, bms_singleton_member(child->top_parent_relids)) : child;
 	List	   *clauses = NIL;
 	ListCell   *cell;
 
@@ -309,7 +319,7 @@ class_joins(PlannerInfo *root, RelOptInfo *rel)
 			clauses = lappend(clauses, make_opclause(operator, BOOLOID, false, own->em_expr, other->em_expr,
 													 InvalidOid, class->ec_collation));
 	}
-	return clauses;
+	return rel == child ? clauses : (List *) OfPartition(root, (Node *) clauses, child, rel);
 }
 
 /* Clauses of RestrictInfos. */
@@ -332,13 +342,14 @@ static Node *
 limiting_clause(PlannerInfo *root, RelOptInfo *rel, Node *clause)
 {
 	Relids		relids = pull_varnos(root, clause);
+	Relids		own = rel->top_parent_relids ? rel->top_parent_relids : rel->relids;	/* joins know no partitions */
 	ListCell   *cell;
 
 	foreach(cell, root->join_info_list)
 	{
 		SpecialJoinInfo *join = lfirst(cell);
-		bool		left = bms_overlap(rel->relids, join->syn_lefthand) && bms_overlap(relids, join->syn_righthand);
-		bool		right = bms_overlap(rel->relids, join->syn_righthand) && bms_overlap(relids, join->syn_lefthand);
+		bool		left = bms_overlap(own, join->syn_lefthand) && bms_overlap(relids, join->syn_righthand);
+		bool		right = bms_overlap(own, join->syn_righthand) && bms_overlap(relids, join->syn_lefthand);
 
 		if (join->jointype == JOIN_ANTI && left)
 			return (Node *) make_notclause((Expr *) clause);
@@ -364,6 +375,20 @@ limiting_clauses(PlannerInfo *root, RelOptInfo *rel, List *clauses)
 	return limiting;
 }
 
+/*
+ * The query that the planner tries for a min or max, in the place of the one around
+ * it, or NULL: such a query is planned after the targets of that one are known, and before
+ * its tables are looked at.
+ */
+static PlannerInfo *
+min_max_query(PlannerInfo *root)
+{
+	for (; root->parent_root; root = root->parent_root)
+		if (root->parent_root->processed_tlist != NIL && root->parent_root->simple_rel_array == NULL)
+			return root;
+	return NULL;
+}
+
 static void
 note_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
@@ -374,6 +399,7 @@ note_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	scan->relid = rte->relid;
 	scan->command = (Index) root->parse->resultRelation == rti ? root->parse->commandType : CMD_SELECT;
 	scan->root = root;
+	scan->min_max = min_max_query(root);
 	scan->rel = rel;
 	scan->conditions = (List *) renumber((Node *) bare_clauses(rel->baserestrictinfo), &rti);
 	scan->joins = (List *) renumber((Node *) limiting_clauses(root, rel, list_concat(class_joins(root, rel),
@@ -388,25 +414,15 @@ note_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 }
 
 /*
- * Whether the planner tries a min or max as a query of its own, by which the
- * query around it is not replaced yet: it is made after the targets are, and
- * before the tables are looked at.
+ * Whether a relation of the planner is a table of the statement, or a partition
+ * of one that may be a container itself.  It may be an arm of a UNION ALL.
  */
-static bool
-is_min_max(PlannerInfo *root)
-{
-	PlannerInfo *parent = root->parent_root;
-
-	return parent != NULL && parent->processed_tlist != NIL && parent->simple_rel_array == NULL;
-}
-
-/* Whether a relation of the planner is a table of the statement, not a partition of one; it may be an arm of a UNION ALL. */
 static bool
 is_table(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
 	if (rte->rtekind != RTE_RELATION)
 		return false;
-	return rel->reloptkind == RELOPT_BASEREL ||
+	return rel->reloptkind == RELOPT_BASEREL || rte->relkind == RELKIND_PARTITIONED_TABLE ||
 		planner_rt_fetch(root->append_rel_array[rti]->parent_relid, root)->rtekind != RTE_RELATION;
 }
 
@@ -414,14 +430,17 @@ is_table(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 static void
 look_at_table(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
-	PlannerInfo *top = root;
-
-	if (planning->chained)
-		planning->chained(root, rel, rti, rte);
-	while (top->parent_root)
-		top = top->parent_root;
-	if (top->parse == planning->query && is_table(root, rel, rti, rte) && !is_min_max(root))
+	if (chained)
+		chained(root, rel, rti, rte);
+	if (planning && root->glob->boundParams == planning->params && is_table(root, rel, rti, rte))
 		note_scan(root, rel, rti, rte);
+}
+
+void
+PredicateStart(void)
+{
+	chained = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = look_at_table;
 }
 
 /* Whether a query was planned as an alternative of a sub-select that was not chosen. */
@@ -452,47 +471,101 @@ plan_rti(PlannedStmt *plan, const RangeTblEntry *rte)
 	return 0;
 }
 
-/* Plan a query with the hook on. */
+/* Plan a query and watch it. */
 static PlannedStmt *
-plan_watched(Planning *mine, const char *text)
+plan_watched(Planning *mine, Query *query, const char *text)
 {
+	Planning   *outer = planning;
 	PlannedStmt *plan = NULL;
 
 	PG_TRY();
 	{
 		planning = mine;
-		set_rel_pathlist_hook = look_at_table;
-		plan = standard_planner(mine->query, text, CURSOR_OPT_PARALLEL_OK, NULL);
+		plan = standard_planner(query, text, CURSOR_OPT_PARALLEL_OK, mine->params);
 	}
 	PG_FINALLY();
 	{
-		set_rel_pathlist_hook = mine->chained;
-		planning = mine->outer;
+		planning = outer;
 	}
 	PG_END_TRY();
 	CheckPrivileges(plan);
 	return plan;
 }
 
+/* Whether a list has a query that is within the same one. */
+static bool
+has_sibling(const List *roots, const PlannerInfo *root)
+{
+	ListCell   *cell;
+
+	foreach(cell, roots)
+		if (((PlannerInfo *) lfirst(cell))->parent_root == root->parent_root)
+			return true;
+	return false;
+}
+
+/* The queries for a min or max that took the place of the query around them; of several for one of these the first. */
+static List *
+chosen_min_max(const Planning *mine)
+{
+	List	   *chosen = NIL;
+	ListCell   *cell;
+
+	foreach(cell, mine->scans)
+	{
+		PredicateScan *scan = lfirst(cell);
+
+		if (scan->min_max != NULL && scan->rti != 0 && !has_sibling(chosen, scan->min_max))
+			chosen = lappend(chosen, scan->min_max);
+	}
+	return chosen;
+}
+
+/* Whether a scan is one of the plan, given the queries for a min or max that are. */
+static bool
+is_used(const PredicateScan *scan, const List *min_max)
+{
+	ListCell   *cell;
+
+	if (is_dropped(scan->root))
+		return false;
+	if (scan->min_max)
+		return list_member_ptr(min_max, scan->min_max);
+	foreach(cell, min_max)
+	{
+		PlannerInfo *replaced = ((PlannerInfo *) lfirst(cell))->parent_root;
+
+		if (scan->root == replaced)
+			return false;
+		/* A query in its FROM is not in the plan, one in its WHERE is. */
+		for (PlannerInfo *root = scan->root; root; root = root->parent_root)
+			if (root == replaced && scan->rti == 0)
+				return false;
+	}
+	return true;
+}
+
 /* The tables that a query reads. */
 static List *
 read_scans(Query *query, const char *text)
 {
-	Planning	mine = {query, NIL, set_rel_pathlist_hook, planning};
-	PlannedStmt *plan = plan_watched(&mine, text);
+	Planning	mine = {makeParamList(0), NIL};
+	PlannedStmt *plan = plan_watched(&mine, query, text);
 	List	   *scans = NIL;
+	List	   *min_max;
 	ListCell   *cell;
 
 	foreach(cell, mine.scans)
 	{
 		PredicateScan *scan = lfirst(cell);
 
-		if (is_dropped(scan->root))
-			continue;
 		scan->plan = plan;
 		scan->rti = plan_rti(plan, planner_rt_fetch(scan->rel->relid, scan->root));
-		scans = lappend(scans, scan);
 	}
+	min_max = chosen_min_max(&mine);
+	foreach(cell, mine.scans)
+		if (is_used(lfirst(cell), min_max))
+			scans = lappend(scans, lfirst(cell));
 	return scans;
 }
 
@@ -610,7 +683,7 @@ error_in_text(void *text)
 }
 
 static List *
-scans_of(const char *text)
+scans_of(const char *text, PredicateFilter filter, void *context)
 {
 	Oid		   *types = NULL;
 	int			ntypes = 0;
@@ -625,6 +698,8 @@ scans_of(const char *text)
 		/* SELECT INTO, and what rules make of a statement. */
 		if (query->commandType == CMD_UTILITY)
 			error_around(query->utilityStmt);
+		if (filter && !filter(query, context))
+			continue;
 		scans = list_concat(scans, insert_scans(query));
 		scans = list_concat(scans, read_scans(query, text));
 	}
@@ -632,13 +707,13 @@ scans_of(const char *text)
 }
 
 List *
-PredicateScans(const char *text)
+PredicateScans(const char *text, PredicateFilter filter, void *context)
 {
 	ErrorContextCallback callback = {error_context_stack, error_in_text, (void *) text};
 	List	   *scans;
 
 	error_context_stack = &callback;
-	scans = scans_of(text);
+	scans = scans_of(text, filter, context);
 	error_context_stack = callback.previous;
 	return scans;
 }

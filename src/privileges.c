@@ -14,6 +14,7 @@
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -32,6 +33,21 @@ RequireOwner(Oid relid)
 				 errmsg("relation with OID %u does not exist", relid)));
 	if (!OwnsRelation(relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relid)), name);
+}
+
+void
+RequireSchema(Oid owner, Oid schema)
+{
+	if (SchemaAclCheck(schema, owner, ACL_CREATE) != ACLCHECK_OK ||
+		SchemaAclCheck(schema, owner, ACL_USAGE) != ACLCHECK_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("owner \"%s\" of the table cannot create tables in schema \"%s\"",
+						GetUserNameFromId(owner, false), get_namespace_name(schema)),
+				 errdetail("The partitions are made with the rights of the table's owner."),
+				 errhint("GRANT USAGE, CREATE ON SCHEMA %s TO %s",
+						 quote_identifier(get_namespace_name(schema)),
+						 quote_identifier(GetUserNameFromId(owner, false)))));
 }
 
 void

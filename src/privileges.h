@@ -13,6 +13,9 @@
 /* Refuse a user who does not own a relation (42501), or one that does not exist (42P01). */
 extern void RequireOwner(Oid relid);
 
+/* Refuse a table's owner who cannot make its partitions in a schema (42501). */
+extern void RequireSchema(Oid owner, Oid schema);
+
 /* Refuse a user who may not read a relation as a whole (42501). */
 extern void RequireSelect(Oid relid);
 

@@ -40,14 +40,13 @@ typedef struct FoundProperty
 	int			items;
 } FoundProperty;
 
-/* What Cosmos DB puts into every document. */
-static bool
-is_system_property(const char *name)
+bool
+PropertyIsSystem(const char *name, int length)
 {
-	static const char *const names[] = {"_rid", "_self", "_etag", "_attachments", "_ts"};
+	static const char *const names[] = {"_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"};
 
 	for (size_t i = 0; i < lengthof(names); i++)
-		if (strcmp(names[i], name) == 0)
+		if ((int) strlen(names[i]) == length && memcmp(names[i], name, length) == 0)
 			return true;
 	return false;
 }
@@ -76,7 +75,7 @@ property_path(const Search *search, Form_pg_attribute att, const char *path, int
 	char	   *name = pnstrdup(key->val.string.val, key->val.string.len);
 	char	   *segment = PathSegment(name);
 
-	if (segment == NULL || (depth == 1 && is_system_property(name)))
+	if (segment == NULL || (depth == 1 && PropertyIsSystem(name, strlen(name))))
 		return NULL;
 	if (depth == 1 && att->attnum == search->document && PathNamedColumn(search->rel, name) == InvalidAttrNumber)
 		return segment;
@@ -210,7 +209,7 @@ PropertiesKnown(Relation rel)
 char *
 PropertiesMissing(const char *path, double share, List *known)
 {
-	char	   *message = psprintf("%s of items have no %s", Percent(share), path);
+	char	   *message = share < 1 ? psprintf("%s of items have no %s", Percent(share), path) : psprintf("no item has %s", path);
 	const char *nearest = NULL;
 	int			best = Max(1, (int) strlen(path) / 3) + 1;
 	ListCell   *cell;

@@ -24,7 +24,10 @@ extern List *PropertiesFind(Relation rel);
 /* The paths (char *) that are worth being meant: columns, and properties that many documents have.  Needs SPI. */
 extern List *PropertiesKnown(Relation rel);
 
-/* "99.9 % of items have no /country; did you mean /Country?", with the nearest of known paths, if one is near. */
+/* Whether a property of this name is one that Cosmos DB itself puts into every item: _rid, _ts ... */
+extern bool PropertyIsSystem(const char *name, int length);
+
+/* "99.9 % of items have no /country; did you mean /Country?", or "no item has ..", with the nearest of known paths, if one is near. */
 extern char *PropertiesMissing(const char *path, double share, List *known);
 
 #endif							/* PARTITIONKEY_PROPERTIES_H */

@@ -40,7 +40,9 @@
 #define Anum_registry_columns		3
 #define Anum_registry_hash			4
 #define Anum_registry_definition	5
-#define Natts_registry				5
+#define Anum_registry_partitions	6
+#define Anum_registry_isolated		7
+#define Natts_registry				7
 
 /* Open the registry; NULL while the extension is being dropped. */
 static Relation
@@ -89,6 +91,28 @@ strings_datum(char *const *strings, int n)
 	return PointerGetDatum(construct_array_builtin(datums, n, TEXTOID));
 }
 
+/* Take the number of partitions of each level out of a row. */
+static void
+get_partitions(HeapTuple row, TupleDesc desc, Container *container)
+{
+	bool		isnull;
+	ArrayType  *array = DatumGetArrayTypeP(heap_getattr(row, Anum_registry_partitions, desc, &isnull));
+
+	if (ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) != container->levels || array_contains_nulls(array))
+		elog(ERROR, "registry row of relation %u is damaged", container->relid);
+	memcpy(container->partitions, ARR_DATA_PTR(array), sizeof(int32) * container->levels);
+}
+
+static Datum
+partitions_datum(const Container *container)
+{
+	Datum		datums[MAX_LEVELS];
+
+	for (int i = 0; i < container->levels; i++)
+		datums[i] = Int32GetDatum(container->partitions[i]);
+	return PointerGetDatum(construct_array_builtin(datums, container->levels, INT4OID));
+}
+
 static Container *
 container_from_row(HeapTuple row, TupleDesc desc, Oid relid)
 {
@@ -100,6 +124,7 @@ container_from_row(HeapTuple row, TupleDesc desc, Oid relid)
 	if (get_strings(row, desc, Anum_registry_columns, container->columns) != container->levels)
 		elog(ERROR, "registry row of relation %u is damaged", relid);
 	container->hash = PositionHashFromName(TextDatumGetCString(heap_getattr(row, Anum_registry_hash, desc, &isnull)));
+	get_partitions(row, desc, container);
 	return container;
 }
 
@@ -207,7 +232,7 @@ ContainerCheckColumn(Oid relid, const char *path, Form_pg_attribute att)
 }
 
 void
-RegistryInsert(const Container *container)
+RegistryInsert(const Container *container, Jsonb *definition)
 {
 	Relation	registry = open_registry(RowExclusiveLock);
 	Datum		values[Natts_registry] = {0};
@@ -219,11 +244,72 @@ RegistryInsert(const Container *container)
 	values[Anum_registry_paths - 1] = strings_datum(container->paths, container->levels);
 	values[Anum_registry_columns - 1] = strings_datum(container->columns, container->levels);
 	values[Anum_registry_hash - 1] = CStringGetTextDatum(PositionHashName(container->hash));
-	nulls[Anum_registry_definition - 1] = true;
+	values[Anum_registry_definition - 1] = JsonbPGetDatum(definition);
+	nulls[Anum_registry_definition - 1] = definition == NULL;
+	values[Anum_registry_partitions - 1] = partitions_datum(container);
+	values[Anum_registry_isolated - 1] = DirectFunctionCall1(jsonb_in, CStringGetDatum("[]"));
 	CatalogTupleInsert(registry, heap_form_tuple(RelationGetDescr(registry), values, nulls));
 	/* Sessions may have noted that it is none. */
 	CacheInvalidateRelcacheByRelid(container->relid);
 	table_close(registry, RowExclusiveLock);
+}
+
+Jsonb *
+RegistryIsolated(Oid relid)
+{
+	Relation	registry = open_registry(AccessShareLock);
+	SysScanDesc scan;
+	HeapTuple	row = find_row(registry, relid, &scan);
+	bool		isnull;
+	Jsonb	   *keys;
+
+	if (!HeapTupleIsValid(row))
+		elog(ERROR, "relation %u is not in the registry", relid);
+	keys = DatumGetJsonbPCopy(heap_getattr(row, Anum_registry_isolated, RelationGetDescr(registry), &isnull));
+	systable_endscan(scan);
+	table_close(registry, AccessShareLock);
+	return keys;
+}
+
+void
+RegistrySetIsolated(Oid relid, Jsonb *keys)
+{
+	Relation	registry = open_registry(RowExclusiveLock);
+	SysScanDesc scan;
+	HeapTuple	row = find_row(registry, relid, &scan);
+	Datum		values[Natts_registry] = {0};
+	bool		nulls[Natts_registry] = {false};
+	bool		replace[Natts_registry] = {false};
+
+	if (!HeapTupleIsValid(row))
+		elog(ERROR, "relation %u is not in the registry", relid);
+	values[Anum_registry_isolated - 1] = JsonbPGetDatum(keys);
+	replace[Anum_registry_isolated - 1] = true;
+	CatalogTupleUpdate(registry, &row->t_self,
+					   heap_modify_tuple(row, RelationGetDescr(registry), values, nulls, replace));
+	systable_endscan(scan);
+	table_close(registry, RowExclusiveLock);
+}
+
+Jsonb *
+RegistryDefinition(const Container *container)
+{
+	Relation	registry = open_registry(AccessShareLock);
+	SysScanDesc scan;
+	HeapTuple	row = find_row(registry, container->relid, &scan);
+	Jsonb	   *definition = NULL;
+
+	if (HeapTupleIsValid(row))
+	{
+		bool		isnull;
+		Datum		value = heap_getattr(row, Anum_registry_definition, RelationGetDescr(registry), &isnull);
+
+		if (!isnull)
+			definition = DatumGetJsonbPCopy(value);
+	}
+	systable_endscan(scan);
+	table_close(registry, AccessShareLock);
+	return definition;
 }
 
 /* Forget a relation, if it is a container. */

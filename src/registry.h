@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_attribute.h"
+#include "utils/jsonb.h"
 
 #include "component.h"
 #include "position.h"
@@ -22,6 +23,7 @@ typedef struct Container
 	int			levels;			/* number of partition key paths */
 	char	   *paths[MAX_LEVELS];	/* as given */
 	char	   *columns[MAX_LEVELS];	/* the key column of each path */
+	int			partitions[MAX_LEVELS]; /* how often create_container divided each level; 1 if it did not */
 } Container;
 
 /*
@@ -43,7 +45,17 @@ extern void ContainerCheckColumn(Oid relid, const char *path, Form_pg_attribute 
 /* Forget a relation, if it is a container. */
 extern void RegistryDelete(Oid relid);
 
-/* Enter a container.  The caller has checked that the user owns the table. */
-extern void RegistryInsert(const Container *container);
+/* The keys that are to have partitions of their own, a JSON array of keys; and others instead. */
+extern Jsonb *RegistryIsolated(Oid relid);
+extern void RegistrySetIsolated(Oid relid, Jsonb *keys);
+
+/*
+ * Enter a container, with its definition in Cosmos DB if it was made from one,
+ * else NULL.  The caller has checked that the user owns the table.
+ */
+extern void RegistryInsert(const Container *container, Jsonb *definition);
+
+/* That definition, palloc'd; NULL if there is none. */
+extern Jsonb *RegistryDefinition(const Container *container);
 
 #endif							/* PARTITIONKEY_REGISTRY_H */

@@ -85,12 +85,25 @@ values_of(const BoundExpression *bound, bool executed)
 	return bound->values;
 }
 
+/* The kind that the levels which are bound make. */
+static void
+set_kind(Routing *routing, int levels)
+{
+	bool		one = true;
+
+	routing->leading = 0;
+	while (routing->leading < levels && routing->bound[routing->leading])
+		one &= routing->values[routing->leading++] == 1;
+	if (routing->leading == levels)
+		routing->kind = one ? ROUTING_SINGLE : ROUTING_KEYS;
+	else
+		routing->kind = routing->leading > 0 ? ROUTING_PREFIX : ROUTING_FAN_OUT;
+}
+
 Routing
 RoutingOf(const RoutingKey *key, List *list, bool executed)
 {
-	int			levels = key->container->levels;
 	Routing		routing = {0};
-	bool		one = true;
 	ListCell   *cell;
 
 	foreach(cell, list)
@@ -107,15 +120,24 @@ RoutingOf(const RoutingKey *key, List *list, bool executed)
 		routing.bound[i] = true;
 		routing.values[i] = values;
 		routing.late[i] = !bound->constant;
-		routing.dependent[i] = bound->values == 0 && !bound->array;
+		routing.dependent[i] = bound->values == 0 && !bound->array && !bound->constant;
+		routing.array[i] = bound->array;
 	}
-	while (routing.leading < levels && routing.bound[routing.leading])
-		one &= routing.values[routing.leading++] == 1;
-	if (routing.leading == levels)
-		routing.kind = one ? ROUTING_SINGLE : ROUTING_KEYS;
-	else
-		routing.kind = routing.leading > 0 ? ROUTING_PREFIX : ROUTING_FAN_OUT;
+	set_kind(&routing, key->container->levels);
 	return routing;
+}
+
+void
+RoutingSettle(const RoutingKey *key, Routing *routing, int children, bool plan_chooses)
+{
+	if (!routing->bound[0] && children < key->children)
+	{
+		routing->bound[0] = true;
+		routing->values[0] = Max(children, 2);	/* a partition is not one key */
+	}
+	else if (routing->bound[0] && !plan_chooses && !routing->array[0] && children > Max(routing->values[0], 1))
+		routing->bound[0] = false;
+	set_kind(routing, key->container->levels);
 }
 
 /* The paths of the levels after the leading ones that are bound, or NULL. */
@@ -136,12 +158,12 @@ deeper_paths(const RoutingKey *key, const Routing *routing, List *conditions, Li
 }
 
 char *
-RoutingReason(const RoutingKey *key, const Routing *routing, List *conditions, List *joins, char **hint)
+RoutingReason(const RoutingKey *key, const Routing *routing, CmdType command, List *conditions, List *joins, char **hint)
 {
 	Cause		cause = CauseOf(key, routing->leading, conditions, joins);
 	char	   *reason = CauseReason(key, routing->leading, cause);
 	char	   *deeper = deeper_paths(key, routing, conditions, joins);
 
-	*hint = CauseHint(key, routing->leading, cause);
+	*hint = CauseHint(key, routing->leading, command, cause);
 	return deeper && cause.kind == CAUSE_NONE ? psprintf("%s; only deeper levels have one (%s)", reason, deeper) : reason;
 }

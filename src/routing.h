@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "nodes/nodes.h"
 #include "nodes/pg_list.h"
 
 #include "registry.h"
@@ -39,6 +40,7 @@ typedef struct Routing
 	int			values[MAX_LEVELS]; /* to how many values; 0 if that isn't known */
 	bool		late[MAX_LEVELS];	/* not known to the planner */
 	bool		dependent[MAX_LEVELS];	/* by a sub-select or join */
+	bool		array[MAX_LEVELS];	/* by the elements of a parameter, for which a plan is made when they are known */
 } Routing;
 
 extern RoutingKey *RoutingKeyOf(const Container *container);
@@ -57,9 +59,18 @@ extern const char *RoutingName(RoutingKind kind);
 extern Routing RoutingOf(const RoutingKey *key, List *bound, bool executed);
 
 /*
- * Why the first level that is not bound isn't, by the conditions on the rows
- * alone and those of joins, and what to write instead (*hint, may be NULL).
+ * Correct a routing by how many partitions of the root are left, for how the
+ * conditions look is not all: others than equalities may choose, and what
+ * would be chosen later is not unless the plan does it.
  */
-extern char *RoutingReason(const RoutingKey *key, const Routing *routing, List *conditions, List *joins, char **hint);
+extern void RoutingSettle(const RoutingKey *key, Routing *routing, int children, bool plan_chooses);
+
+/*
+ * Why the first level that is not bound isn't, by the conditions on the rows
+ * alone and those of joins, and what to write instead (*hint, may be NULL), in
+ * such a command.
+ */
+extern char *RoutingReason(const RoutingKey *key, const Routing *routing, CmdType command,
+						   List *conditions, List *joins, char **hint);
 
 #endif							/* PARTITIONKEY_ROUTING_H */

@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -18,6 +19,7 @@
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
+#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
@@ -236,7 +238,15 @@ advice(const Container *container, const uint64 *sets)
 					100 * without, container->paths[0]);
 }
 
-/* One container's row; false if it is none any more. */
+/* Whether the user may know of a container's statements: he may read it, or all statistics. */
+static bool
+may_see(Oid relid)
+{
+	return pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
+		has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+}
+
+/* One container's row; false if it is none any more, or not for the user's eyes. */
 static bool
 make_row(const StatsEntry *entry, Datum *values, bool *nulls)
 {
@@ -246,7 +256,7 @@ make_row(const StatsEntry *entry, Datum *values, bool *nulls)
 	uint64		all = 0;
 	char	   *words;
 
-	if (container == NULL)
+	if (container == NULL || !may_see(container->relid))
 		return false;
 	for (int i = 0; i < LEVEL_SETS; i++)
 		all += sets[i] = pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, &entry->sets[i]));

@@ -18,6 +18,7 @@
 #include "storage/itemid.h"
 #include "tcop/dest.h"
 #include "utils/memutils.h"
+#include "utils/rls.h"
 
 #include "compat.h"
 #include "rows.h"
@@ -148,7 +149,9 @@ RowsPlanSample(Relation rel, int wanted)
 		return plan;
 	plan.fraction = Min(1, Max(1.2 * wanted / rows, SAMPLE_PAGES / pages));
 	plan.clause = psprintf(" TABLESAMPLE SYSTEM (%g) REPEATABLE (0)", 100 * plan.fraction);
-	plan.rows = known ? rows : 0;
+	/* Statistics count the rows that row security hides as well. */
+	if (known && check_enable_rls(RelationGetRelid(rel), InvalidOid, true) != RLS_ENABLED)
+		plan.rows = rows;
 	return plan;
 }
 

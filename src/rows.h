@@ -25,7 +25,7 @@ typedef struct RowsPlan
 {
 	const char *clause;			/* for RowsRead: TABLESAMPLE, or "" for all rows */
 	double		fraction;		/* which part of the rows will come, about */
-	double		rows;			/* how many the table has by its statistics; 0 if that isn't known */
+	double		rows;			/* how many the user sees by the statistics; 0 if that isn't known */
 } RowsPlan;
 
 /*

@@ -24,5 +24,6 @@ typedef enum CrossPartitionQuery
 	CROSS_PARTITION_WARNING,
 	CROSS_PARTITION_ERROR
 } CrossPartitionQuery;
+extern bool SettingIndexAllPaths;	/* an indexing policy's path for all properties makes an index */
 
 #endif							/* PARTITIONKEY_SETTINGS_H */

@@ -41,9 +41,13 @@ keep_common(VirtualTransactionId *list, int n, const VirtualTransactionId *other
 static bool
 standby_before(TransactionId limit)
 {
-	return SqlCount("SELECT count(*) FROM (SELECT backend_xmin AS xmin FROM pg_catalog.pg_stat_get_activity(NULL) WHERE backend_type OPERATOR(pg_catalog.=) 'walsender'"
-					" UNION ALL SELECT s.xmin FROM pg_catalog.pg_get_replication_slots() s WHERE s.slot_type OPERATOR(pg_catalog.=) 'physical') x"
-					" WHERE x.xmin IS NOT NULL AND pg_catalog.age(x.xmin) OPERATOR(pg_catalog.>) pg_catalog.age('%u'::pg_catalog.xid)", limit) > 0;
+	int			nestlevel = SqlBegin();
+	bool		before = SqlCount("SELECT count(*) FROM (SELECT backend_xmin AS xmin FROM pg_stat_get_activity(NULL) WHERE backend_type = 'walsender'"
+								  " UNION ALL SELECT s.xmin FROM pg_get_replication_slots() s WHERE s.slot_type = 'physical') x"
+								  " WHERE x.xmin IS NOT NULL AND age(x.xmin) > age('%u'::xid)", limit) > 0;
+
+	SqlEnd(nestlevel);
+	return before;
 }
 
 /*

@@ -5,15 +5,21 @@
 #include "postgres.h"
 
 #include "catalog/partition.h"
+#include "catalog/pg_inherits.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "tcop/pquery.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 
 #include "change.h"
 #include "compat.h"
 #include "division.h"
+#include "failure.h"
+#include "isolated.h"
 #include "limits.h"
 #include "privileges.h"
 #include "settings.h"
@@ -28,7 +34,7 @@ begin_procedure(FunctionCallInfo fcinfo, const char *name)
 				(errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
 				 errmsg("%s cannot run inside a transaction block or a function", name),
 				 errdetail("It commits between its steps, so that nobody has to wait for it."),
-				 errhint("CALL it on its own.")));
+				 errhint("CALL it on its own, or in a procedure or DO block that is.")));
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 }
 
@@ -58,8 +64,12 @@ not_null(FunctionCallInfo fcinfo, int n, const char *name)
 static void
 check_obstacles(const Container *container)
 {
-	List	   *found = SqlStrings("SELECT format('Foreign key %%I of table %%s refers to it.', conname, conrelid::regclass) FROM pg_constraint"
-								   " WHERE contype = 'f' AND confrelid IN (SELECT relid FROM pg_partition_tree(%u)) AND conparentid = 0", container->relid);
+	int			nestlevel = SqlBegin();
+	List	   *found;
+
+	RequireSchema(RelationOwner(container->relid), get_rel_namespace(container->relid));
+	found = SqlStrings("SELECT format('Foreign key %%I of table %%s refers to it.', conname, conrelid::regclass) FROM pg_constraint"
+					   " WHERE contype = 'f' AND confrelid IN (SELECT relid FROM pg_partition_tree(%u)) AND conparentid = 0", container->relid);
 
 	if (found != NIL)
 		ereport(ERROR,
@@ -76,6 +86,46 @@ check_obstacles(const Container *container)
 				 errmsg("partitions of \"%s\" cannot be exchanged, because the tables that are made for it would be published", get_rel_name(container->relid)),
 				 errdetail("%s", (char *) linitial(found)),
 				 errhint("Publish tables by name, with publish_via_partition_root.")));
+	SqlEnd(nestlevel);
+}
+
+/* All is done as the container's owner, who may be unable to read or drop what is another's. */
+static void
+check_owner(const Container *container, Oid partition)
+{
+	Oid			owner = RelationOwner(container->relid);
+
+	if (!has_privs_of_role(owner, RelationOwner(partition)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("partition \"%s\" has another owner than its container \"%s\"",
+						get_rel_name(partition), get_rel_name(container->relid)),
+				 errdetail("It belongs to \"%s\", the container to \"%s\".",
+						   GetUserNameFromId(RelationOwner(partition), false), GetUserNameFromId(owner, false)),
+				 errhint("ALTER TABLE %s OWNER TO %s", QualifiedName(partition), quote_identifier(GetUserNameFromId(owner, false)))));
+}
+
+/* The same for all that a change takes out of the tree. */
+static void
+check_owners(const Change *change)
+{
+	ListCell   *cell;
+	ListCell   *below;
+
+	foreach(cell, change->children)
+		foreach(below, find_all_inheritors(lfirst_oid(cell), NoLock, NULL))
+			check_owner(change->container, lfirst_oid(below));
+}
+
+/* Choose how to divide a leaf; a path forces the level.  Needs SPI. */
+static void
+choose_division(Change *change, Oid partition, const char *path)
+{
+	SqlActing	acting = SqlBeginAs(RelationOwner(change->container->relid));
+
+	check_owner(change->container, partition);
+	DivisionChoose(change, partition, path);
+	SqlEndAs(acting);
 }
 
 /* split_partition(partition regclass, path text), a procedure */
@@ -84,34 +134,45 @@ Datum
 split_partition(PG_FUNCTION_ARGS)
 {
 	Change		change = {.kind = "split"};
-	SqlActing	acting;
 
 	begin_procedure(fcinfo, "split_partition");
 	not_null(fcinfo, 0, "partition");
 	change.container = container_of(PG_GETARG_OID(0));
-	acting = SqlBeginAs(RelationOwner(change.container->relid));
 	check_obstacles(change.container);
-	DivisionChoose(&change, PG_GETARG_OID(0), PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1)));
-	SqlEndAs(acting);
+	choose_division(&change, PG_GETARG_OID(0), PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	ChangeRun(&change);
 	SPI_finish();
 	PG_RETURN_VOID();
 }
 
-static void
-check_halves(const Container *container, Oid a, Oid b)
+/* The container of two leaves that the user names. */
+static Container *
+container_of_both(Oid a, Oid b)
 {
-	Oid			other = DivisionOtherHalf(container, a);
+	Container  *container = container_of(a);
+	Container  *other = container_of(b);
 
-	if (other == b && a != b)
+	if (other->relid != container->relid)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("partitions \"%s\" and \"%s\" are of different containers", get_rel_name(a), get_rel_name(b)),
+				 errdetail("They are of \"%s\" and \"%s\".", get_rel_name(container->relid), get_rel_name(other->relid))));
+	return container;
+}
+
+/* A user who puts a key's partition together with another one wants that more than what he wanted before. */
+static void
+end_isolation(const Container *container, List *keys)
+{
+	ListCell   *cell;
+
+	if (keys == NIL)
 		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("partitions \"%s\" and \"%s\" are not the halves of one range", get_rel_name(a), get_rel_name(b)),
-			 !OidIsValid(other) ? errhint("The other half of \"%s\" is divided.", get_rel_name(a)) :
-			 get_rel_relkind(other) != RELKIND_RELATION ?
-			 errhint("The other half of \"%s\" is divided further; merge its partitions first.", get_rel_name(a)) :
-			 errhint("The other half of \"%s\" is \"%s\".", get_rel_name(a), get_rel_name(other))));
+	foreach(cell, keys)
+		ereport(NOTICE,
+				(errmsg("key %s is no longer isolated in container \"%s\"",
+						JsonbToCString(NULL, &((Jsonb *) lfirst(cell))->root, 0), get_rel_name(container->relid))));
+	IsolatedForget(container, keys);
 }
 
 /* merge_partitions(a regclass, b regclass), a procedure */
@@ -122,77 +183,68 @@ merge_partitions(PG_FUNCTION_ARGS)
 	Change		change = {.kind = "merge"};
 	Oid			a = PG_GETARG_OID(0);
 	Oid			b = PG_GETARG_OID(1);
-	SqlActing	acting;
+	List	   *keys;
 
 	begin_procedure(fcinfo, "merge_partitions");
 	not_null(fcinfo, 0, "a");
 	not_null(fcinfo, 1, "b");
-	change.container = container_of(a);
-	(void) container_of(b);
-	(void) DivisionLeaf(change.container, b);
-	check_halves(change.container, a, b);
-	acting = SqlBeginAs(RelationOwner(change.container->relid));
+	change.container = container_of_both(a, b);
 	check_obstacles(change.container);
-	SqlEndAs(acting);
 	DivisionMerge(&change, a, b);
+	check_owners(&change);
+	keys = IsolatedBetween(change.container, a, b);
 	ChangeRun(&change);
+	end_isolation(change.container, keys);
 	SPI_finish();
 	PG_RETURN_VOID();
 }
 
-/*
- * Run a change that may turn out to be impossible: then say so, and go on.
- * False if it was.
- */
-static bool
-run_or_skip(Change *change, Oid partition, void (*choose) (Change *change, Oid partition))
+/* What maintain does to the leaves of a container, one after the other. */
+typedef struct Upkeep
 {
-	MemoryContext context = CurrentMemoryContext;
-	volatile bool done = true;
+	const Container *container;
+	const char *kind;			/* split or merge */
+	const char *past;			/* what was done, in words */
+	Oid			(*next) (const Container *container, List *skip);	/* a leaf where it is due, or 0 */
+	void		(*choose) (Change *change, Oid partition);
+} Upkeep;
 
-	PG_TRY();
-	{
-		ChangeChoose(change, partition, choose);
-		ChangeRun(change);
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED || error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN)
-			PG_RE_THROW();
-		FlushErrorState();
-		SPI_rollback();
-		MemoryContextSwitchTo(context);
-		ereport(WARNING,
-				(errmsg("%s", error->message),
-				 error->detail ? errdetail("%s", error->detail) : 0));
-		done = false;
-	}
-	PG_END_TRY();
-	return done;
-}
+/* One of these changes. */
+typedef struct UpkeepStep
+{
+	Change		change;
+	Oid			partition;
+	void		(*choose) (Change *change, Oid partition);
+} UpkeepStep;
 
 static void
 choose_split(Change *change, Oid partition)
 {
-	SqlActing	acting = SqlBeginAs(RelationOwner(change->container->relid));
-
-	check_obstacles(change->container);
-	DivisionChoose(change, partition, NULL);
-	SqlEndAs(acting);
+	choose_division(change, partition, NULL);
 }
 
 static void
 choose_merge(Change *change, Oid partition)
 {
-	SqlActing	acting = SqlBeginAs(RelationOwner(change->container->relid));
+	Place		place = DivisionPlace(change->container, partition);
 
-	check_obstacles(change->container);
-	SqlEndAs(acting);
-	DivisionMerge(change, partition, DivisionOtherHalf(change->container, partition));
+	DivisionMerge(change, partition, DivisionOtherHalf(&place));
+	check_owners(change);
+}
+
+static void
+choose_step(void *arg)
+{
+	UpkeepStep *step = arg;
+
+	step->choose(&step->change, step->partition);
+}
+
+static void
+run_step(void *arg)
+{
+	FailureContain(choose_step, arg);
+	ChangeRun(&((UpkeepStep *) arg)->change);
 }
 
 static double
@@ -211,16 +263,16 @@ leaf_to_split(const Container *container, List *skip)
 	{
 		Leaf	   *leaf = lfirst(cell);
 
-		if (leaf->regular && !list_member_oid(skip, leaf->relid) && megabytes(leaf->relid) > SettingPhysicalLimit)
+		if (leaf->regular && get_rel_relkind(leaf->relid) == RELKIND_RELATION &&
+			!list_member_oid(skip, leaf->relid) && megabytes(leaf->relid) > SettingPhysicalLimit)
 			return leaf->relid;
 	}
 	return InvalidOid;
 }
 
 /*
- * A leaf that is to be merged with its other half, or 0.  Only what splits have
- * divided is put together again, not the partitions that were asked for when
- * the container was made.
+ * A leaf that is to be merged with its other half, or 0.  A level is merged down
+ * to the ranges that the container was made with, and no isolated key with others.
  */
 static Oid
 leaf_to_merge(const Container *container, List *skip)
@@ -230,31 +282,54 @@ leaf_to_merge(const Container *container, List *skip)
 	foreach(cell, ContainerLeaves(container, NULL, 0))
 	{
 		Leaf	   *leaf = lfirst(cell);
+		Place		place;
 		Oid			other;
 
-		if (!leaf->regular || list_member_oid(skip, leaf->relid) || !DivisionPlace(container, leaf->relid).own_node)
+		if (!leaf->regular || get_rel_relkind(leaf->relid) != RELKIND_RELATION || list_member_oid(skip, leaf->relid))
 			continue;
-		other = DivisionOtherHalf(container, leaf->relid);
+		place = DivisionPlace(container, leaf->relid);
+		if (place.modulus / 2 < container->partitions[place.level])
+			continue;
+		other = DivisionOtherHalf(&place);
 		if (OidIsValid(other) && get_rel_relkind(other) == RELKIND_RELATION &&
-			megabytes(leaf->relid) + megabytes(other) < SettingPhysicalLimit / 4.0)
+			megabytes(leaf->relid) + megabytes(other) < SettingPhysicalLimit / 4.0 &&
+			IsolatedBetween(container, leaf->relid, other) == NIL)
 			return leaf->relid;
 	}
 	return InvalidOid;
 }
 
-/* Split and merge what is due, one after the other, until nothing is left or possible. */
-static void
-maintain_all(const Container *container, const char *kind, Oid (*next) (const Container *container, List *skip),
-			 void (*choose) (Change *change, Oid partition))
+/* The next leaf where a change is due, if the container can be changed at all. */
+static Oid
+next_leaf(const Upkeep *upkeep, List *skip)
 {
+	int			nestlevel = SqlBegin();
+	Oid			partition;
+
+	/* Without a snapshot, partitions that are being detached would still be part of the tree. */
+	EnsurePortalSnapshotExists();
+	partition = upkeep->next(upkeep->container, skip);
+	if (OidIsValid(partition))
+		check_obstacles(upkeep->container);
+	SqlEnd(nestlevel);
+	return partition;
+}
+
+/* Do what is due until nothing is left or possible. */
+static void
+run_upkeep(void *arg)
+{
+	const Upkeep *upkeep = arg;
 	List	   *skip = NIL;
 	Oid			partition;
 
-	while (OidIsValid(partition = next(container, skip)))
+	while (OidIsValid(partition = next_leaf(upkeep, skip)))
 	{
-		Change		change = {.kind = kind,.container = container};
+		UpkeepStep	step = {{.kind = upkeep->kind,.container = upkeep->container}, partition, upkeep->choose};
+		char	   *what = psprintf("partition \"%s\" of container \"%s\" was not %s",
+									get_rel_name(partition), get_rel_name(upkeep->container->relid), upkeep->past);
 
-		if (!run_or_skip(&change, partition, choose))
+		if (!FailureWarn(run_step, &step, what))
 			skip = lappend_oid(skip, partition);
 	}
 }
@@ -274,21 +349,62 @@ report_large_keys(const Container *container)
 }
 
 static void
-maintain_container(const Container *container)
+look_at_rows(void *arg)
 {
-	SqlActing	acting;
+	const Container *container = arg;
+	SqlActing	acting = SqlBeginAs(RelationOwner(container->relid));
 
-	(void) ChangeCleanup(container->relid);
-	maintain_all(container, "split", leaf_to_split, choose_split);
-	maintain_all(container, "merge", leaf_to_merge, choose_merge);
-	acting = SqlBeginAs(RelationOwner(container->relid));
 	SqlExecute("ANALYZE %s", QualifiedName(container->relid));
 	/* Only a container of that size can have such keys; it takes a look at all rows. */
 	if (SqlCount("SELECT sum(pg_total_relation_size(relid))::bigint FROM pg_partition_tree(%u)", container->relid) / 1024.0 / 1024.0
 		> SettingLogicalLimit * 0.8)
 		report_large_keys(container);
 	SqlEndAs(acting);
+}
+
+static void
+gather_statistics(void *arg)
+{
+	FailureContain(look_at_rows, arg);
 	SPI_commit();
+}
+
+/* Remove what operations left, and tell what could not be removed. */
+static void
+clean_up(Oid container)
+{
+	int			in_use = ChangeCleanup(container);
+
+	if (in_use > 0)
+		ereport(WARNING,
+				(errmsg_plural("%d operation could not be cleaned up, because its tables are in use",
+							   "%d operations could not be cleaned up, because their tables are in use", in_use, in_use),
+				 errhint("CALL partitionkey.cleanup() later.")));
+}
+
+static void
+maintain_container(Container *container)
+{
+	char	   *name = get_rel_name(container->relid);
+	Upkeep		splits = {container, "split", "split", leaf_to_split, choose_split};
+	Upkeep		merges = {container, "merge", "merged", leaf_to_merge, choose_merge};
+
+	clean_up(container->relid);
+	(void) FailureWarn(run_upkeep, &splits, psprintf("partitions of container \"%s\" were not split", name));
+	(void) FailureWarn(run_upkeep, &merges, psprintf("partitions of container \"%s\" were not merged", name));
+	(void) FailureWarn(gather_statistics, container, psprintf("statistics of container \"%s\" were not gathered", name));
+}
+
+/* The containers of all roles that the user belongs to. */
+static List *
+own_containers(void)
+{
+	int			nestlevel = SqlBegin();
+	List	   *containers = SqlOids("SELECT r.container FROM partitionkey.registry r JOIN pg_class c ON c.oid = r.container"
+									 " WHERE pg_has_role(c.relowner, 'USAGE') ORDER BY r.container::oid");
+
+	SqlEnd(nestlevel);
+	return containers;
 }
 
 /* maintain(container regclass), a procedure */
@@ -307,17 +423,50 @@ maintain(PG_FUNCTION_ARGS)
 		containers = list_make1_oid(PG_GETARG_OID(0));
 	}
 	else
-		containers = SqlOids("SELECT r.container FROM partitionkey.registry r JOIN pg_catalog.pg_class c ON c.oid = r.container"
-							 " WHERE pg_catalog.pg_has_role(c.relowner, 'USAGE') ORDER BY r.container::pg_catalog.oid");
+		containers = own_containers();
 	foreach(cell, containers)
 	{
 		Container  *container = ContainerLookup(lfirst_oid(cell), true);
 
-		if (container != NULL)
+		/* It may be gone by now, or another's. */
+		if (container != NULL && OwnsRelation(container->relid, GetUserId()))
 			maintain_container(container);
 	}
 	SPI_finish();
 	PG_RETURN_VOID();
+}
+
+/* Refuse a key that has no rows, or whose leaves can't be divided by the container's owner. */
+static void
+check_key(const Container *container, const uint64 *positions, int nlevels)
+{
+	SqlActing	acting;
+	ListCell   *cell;
+
+	foreach(cell, ContainerLeaves(container, positions, nlevels))
+		check_owner(container, ((Leaf *) lfirst(cell))->relid);
+	acting = SqlBeginAs(RelationOwner(container->relid));
+	DivisionCheckKey(container, positions, nlevels);
+	SqlEndAs(acting);
+}
+
+/* The next change that isolates a key; false if there is none. */
+static bool
+isolate_step(const Container *container, const uint64 *positions, int nlevels, List **apart)
+{
+	Change		change = {.kind = "isolate",.container = container};
+	SqlActing	acting;
+	bool		more;
+
+	/* As in next_leaf. */
+	EnsurePortalSnapshotExists();
+	check_obstacles(container);
+	acting = SqlBeginAs(RelationOwner(container->relid));
+	more = DivisionIsolate(&change, positions, nlevels, apart);
+	SqlEndAs(acting);
+	if (more)
+		ChangeRun(&change);
+	return more;
 }
 
 /* isolate_key(container regclass, key jsonb), a procedure */
@@ -326,33 +475,27 @@ Datum
 isolate_key(PG_FUNCTION_ARGS)
 {
 	Container  *container;
+	Jsonb	   *key;
 	uint64		positions[MAX_LEVELS];
 	int			nlevels;
+	List	   *apart = NIL;
 
 	begin_procedure(fcinfo, "isolate_key");
 	not_null(fcinfo, 0, "container");
 	not_null(fcinfo, 1, "key");
 	RequireOwner(PG_GETARG_OID(0));
 	container = ContainerLookup(PG_GETARG_OID(0), false);
-	nlevels = ContainerKeyPositions(container, PG_GETARG_JSONB_P(1), positions);
+	key = PG_GETARG_JSONB_P_COPY(1);
+	nlevels = ContainerKeyPositions(container, key, positions);
 	if (nlevels == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the key has no components"),
 				 errhint("Give at least the value of the first level.")));
-	for (;;)
-	{
-		Change		change = {.kind = "isolate",.container = container};
-		SqlActing	acting = SqlBeginAs(RelationOwner(container->relid));
-		bool		more;
-
-		check_obstacles(container);
-		more = DivisionIsolate(&change, positions, nlevels);
-		SqlEndAs(acting);
-		if (!more)
-			break;
-		ChangeRun(&change);
-	}
+	check_key(container, positions, nlevels);
+	while (isolate_step(container, positions, nlevels, &apart))
+		;
+	IsolatedRemember(container, key);
 	SPI_finish();
 	PG_RETURN_VOID();
 }
@@ -362,16 +505,13 @@ PG_FUNCTION_INFO_V1(cleanup);
 Datum
 cleanup(PG_FUNCTION_ARGS)
 {
-	int			remaining;
-
 	begin_procedure(fcinfo, "cleanup");
 	if (!PG_ARGISNULL(0))
+	{
 		RequireOwner(PG_GETARG_OID(0));
-	remaining = ChangeCleanup(PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0));
-	if (remaining > 0)
-		ereport(WARNING,
-				(errmsg("%d operations could not be cleaned up, because their tables are in use", remaining),
-				 errhint("CALL partitionkey.cleanup() later.")));
+		(void) ContainerLookup(PG_GETARG_OID(0), false);
+	}
+	clean_up(PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0));
 	SPI_finish();
 	PG_RETURN_VOID();
 }

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "executor/tstoreReceiver.h"
 #include "miscadmin.h"
@@ -16,8 +17,10 @@
 
 #include "sql.h"
 
+#define SAFE_SEARCH_PATH	"pg_catalog, pg_temp"
+
 static const char *const settings[][2] = {
-	{"search_path", "pg_catalog, pg_temp"},
+	{"search_path", SAFE_SEARCH_PATH},
 	/* as pg_dump has them, so that a definition written as text is read as it was */
 	{"DateStyle", "ISO"},
 	{"IntervalStyle", "postgres"},
@@ -77,10 +80,29 @@ SqlEndAs(SqlActing acting)
 	SetUserIdAndSecContext(acting.user, acting.security);
 }
 
-static void execute(const char *format, va_list args) pg_attribute_printf(1, 0);
+/*
+ * Under another search_path an unqualified name or operator may be anybody's:
+ * who may create objects in a schema of it would act with the caller's rights.
+ */
+static void
+require_safe_path(const char *sql)
+{
+	if (strcmp(namespace_search_path, SAFE_SEARCH_PATH) != 0)
+		elog(ERROR, "search_path is not safe for: %s", sql);
+}
+
+/* Code of users that ran in a statement may have set another one. */
+static void
+restore_safe_path(void)
+{
+	if (strcmp(namespace_search_path, SAFE_SEARCH_PATH) != 0)
+		(void) set_config_option("search_path", SAFE_SEARCH_PATH, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
+}
+
+static void execute(bool safe, const char *format, va_list args) pg_attribute_printf(2, 0);
 
 static void
-execute(const char *format, va_list args)
+execute(bool safe, const char *format, va_list args)
 {
 	StringInfoData sql;
 	int			result;
@@ -98,9 +120,13 @@ execute(const char *format, va_list args)
 			break;
 		enlargeStringInfo(&sql, needed);
 	}
+	if (safe)
+		require_safe_path(sql.data);
 	result = SPI_execute(sql.data, false, 0);
 	if (result < 0)
 		elog(ERROR, "SPI_execute failed: %s: %s", SPI_result_code_string(result), sql.data);
+	if (safe)
+		restore_safe_path();
 	pfree(sql.data);
 }
 
@@ -110,8 +136,20 @@ SqlExecute(const char *format,...)
 	va_list		args;
 
 	va_start(args, format);
-	execute(format, args);
+	execute(true, format, args);
 	va_end(args);
+}
+
+void
+SqlExecuteInSession(const char *format,...)
+{
+	va_list		args;
+	int			nestlevel = NewGUCNestLevel();
+
+	va_start(args, format);
+	execute(false, format, args);
+	va_end(args);
+	AtEOXact_GUC(false, nestlevel);
 }
 
 int64
@@ -122,7 +160,7 @@ SqlCount(const char *format,...)
 	int64		count;
 
 	va_start(args, format);
-	execute(format, args);
+	execute(true, format, args);
 	va_end(args);
 	count = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
 	SPI_freetuptable(SPI_tuptable);
@@ -158,7 +196,7 @@ SqlStrings(const char *format,...)
 	va_list		args;
 
 	va_start(args, format);
-	execute(format, args);
+	execute(true, format, args);
 	va_end(args);
 	return first_column(false);
 }
@@ -169,7 +207,7 @@ SqlOids(const char *format,...)
 	va_list		args;
 
 	va_start(args, format);
-	execute(format, args);
+	execute(true, format, args);
 	va_end(args);
 	return first_column(true);
 }
@@ -180,11 +218,13 @@ SqlIntoResult(FunctionCallInfo fcinfo, const char *query)
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	SPIExecuteOptions options = {.read_only = true, .must_return_tuples = true};
 
+	require_safe_path(query);
 	/* There may be many rows: they go to disk as needed, and are not held in memory first. */
 	options.dest = CreateTuplestoreDestReceiver();
 	SetTuplestoreDestReceiverParams(options.dest, result->setResult, result->econtext->ecxt_per_query_memory, false, NULL, NULL);
 	if (SPI_execute_extended(query, &options) != SPI_OK_SELECT)
 		elog(ERROR, "SPI_execute_extended failed");
+	restore_safe_path();
 	options.dest->rDestroy(options.dest);
 }
 

@@ -38,7 +38,11 @@ extern void SqlEndAs(SqlActing acting);
 /* The owner of a relation, or InvalidOid if there is no such relation. */
 extern Oid	RelationOwner(Oid relid);
 
-/* Run a utility command, or one whose rows are not wanted.  Needs SPI. */
+/*
+ * What follows is refused outside SqlBegin and SqlEnd.
+ *
+ * Run a utility command, or one whose rows are not wanted.  Needs SPI.
+ */
 extern void SqlExecute(const char *format,...) pg_attribute_printf(1, 2);
 
 /* Run a query that gives one bigint.  Needs SPI. */
@@ -53,6 +57,13 @@ extern void SqlIntoResult(FunctionCallInfo fcinfo, const char *query);
 
 /* Run each command of a list. */
 extern void SqlExecuteAll(List *commands);
+
+/*
+ * Run a command that names everything in full outside SqlBegin and SqlEnd, for
+ * expressions of users' tables that are to see the session's settings.  What
+ * they set is taken back.  Needs SPI.
+ */
+extern void SqlExecuteInSession(const char *format,...) pg_attribute_printf(1, 2);
 
 /* "schema"."name", quoted where needed; palloc'd. */
 extern char *QualifiedName(Oid relid);

@@ -172,14 +172,19 @@ CountActivity(const Count *count)
 {
 	/* Rows that were loaded or copied are among those inserted, unless the statistics were reset since. */
 	const char *comparable = differ_in_age(count) ? "bool_and(inserted = 0 OR inserted < rows) OVER ()" : "true";
-
-	return psprintf("SELECT leaf, place, CASE WHEN %s AND sum(reads) OVER () >= %d THEN reads / sum(reads) OVER () END AS reads,"
+	char	   *shares = psprintf("SELECT leaf, place, CASE WHEN %s AND sum(reads) OVER () >= %d THEN reads / sum(reads) OVER () END AS reads,"
 					" CASE WHEN %s AND sum(writes) OVER () >= %d THEN writes / sum(writes) OVER () END AS writes FROM (SELECT leaf, place,"
 					" pg_stat_get_tuples_inserted(leaf) AS inserted, (SELECT reltuples FROM pg_class WHERE oid = leaf) AS rows,"
 					" (pg_stat_get_tuples_returned(leaf) + coalesce((SELECT sum(pg_stat_get_tuples_returned(indexrelid))"
 					" FROM pg_index WHERE indrelid = leaf), 0))::float8 AS reads, (pg_stat_get_tuples_inserted(leaf)"
 					" + pg_stat_get_tuples_updated(leaf) + pg_stat_get_tuples_deleted(leaf))::float8 AS writes FROM (%s) l) a",
 					comparable, MIN_ACTIVITY, comparable, MIN_ACTIVITY, CountLeaves(count));
+
+	/* Not a part of the query that counts: parallel workers tell what they have read when they end, which may be before. */
+	return linitial(SqlStrings("SELECT format('SELECT * FROM unnest(%%L::oid[], %%L::bigint[], %%L::float8[], %%L::float8[])"
+							   " AS a(leaf, place, reads, writes)',"
+							   " array_agg(leaf), array_agg(place), array_agg(reads), array_agg(writes)) FROM (%s) a",
+							   shares));
 }
 
 char *

@@ -56,10 +56,11 @@ extern char *CountKeyList(int levels);
 extern char *CountLeaves(const Count *count);
 
 /*
- * The query for each leaf's share of the rows read and written since the
- * statistics were reset: columns leaf oid, place bigint, reads float8, writes
- * float8, which are NULL where little was read or written in all, or where some
- * leaves have been counted for longer than others, as after a split.
+ * Each leaf's share of the rows read and written since the statistics were
+ * reset, until now, as a query that gives it: columns leaf oid, place bigint,
+ * reads float8, writes float8, which are NULL where little was read or written
+ * in all, or where some leaves have been counted for longer than others, as
+ * after a split.  Needs SPI.
  */
 extern char *CountActivity(const Count *count);
 

@@ -340,7 +340,9 @@ partitions_in_range(PG_FUNCTION_ARGS)
 		if (min_is_end || (!max_is_end[i] && min[i] >= max[i]))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("range of level %d is empty", i + 1)));
+					 errmsg("range of level %d is empty: from \"%s\" to below \"%s\"",
+							i + 1, TextDatumGetCString(mins[i]), TextDatumGetCString(maxs[i])),
+					 errhint("The lower bound must be less than the upper one; short bounds are padded with zeros on the right.")));
 	}
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);

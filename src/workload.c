@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/partition.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -21,6 +22,7 @@
 #include "columnpath.h"
 #include "predicate.h"
 #include "sql.h"
+#include "trust.h"
 #include "workload.h"
 
 /* Statements of pg_stat_statements that are looked at, the most frequent. */
@@ -93,14 +95,14 @@ add_updates(Workload *workload, const PredicateScan *scan)
 		}
 }
 
-/* Plan a statement, and take in what it does with the table. */
+/* Plan a statement, unless a filter says no, and take in what it does with the table. */
 static void
-add_query(Workload *workload, const char *text, double calls)
+add_query(Workload *workload, const char *text, double calls, PredicateFilter filter, void *filtering)
 {
 	WorkloadQuery *query = palloc0(sizeof(WorkloadQuery));
 	MemoryContext planning = AllocSetContextCreate(CurTransactionContext, "partitionkey query", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(planning);
-	List	   *scans = PredicateScans(text);
+	List	   *scans = PredicateScans(text, filter, filtering);
 	ListCell   *cell;
 
 	MemoryContextSwitchTo(old);
@@ -157,7 +159,7 @@ WorkloadFromQueries(Relation rel, ArrayType *queries)
 					 errmsg("query %d is null", i + 1)));
 		callback.arg = TextDatumGetCString(elements[i]);
 		error_context_stack = &callback;
-		add_query(workload, callback.arg, 1);
+		add_query(workload, callback.arg, 1, NULL, NULL);
 		error_context_stack = callback.previous;
 	}
 	if (n > 0 && workload->queries == NIL)
@@ -166,18 +168,45 @@ WorkloadFromQueries(Relation rel, ArrayType *queries)
 	return workload;
 }
 
+/* A statement that somebody has run. */
+typedef struct Statement
+{
+	const char *text;
+	double		calls;
+	Oid			user;
+	Oid			caller;			/* of advise_key */
+	List	   *tables;			/* the table, and those that it is a partition of */
+	bool		strange;		/* it would run code that the caller need not trust */
+} Statement;
+
 /*
- * Take in a statement of a user that may not be one that can be planned; false if
- * so.  Planning runs immutable functions, so it is done as that user: a statement
- * that somebody has run must not run his functions with the rights of others.  All
+ * PredicateFilter.  Nobody's statement may run functions in the session of another: they might end it, or leave locks
+ * behind.  Those that don't read the table are of no interest.
+ */
+static bool
+is_worth_planning(Query *query, void *context)
+{
+	Statement  *statement = context;
+
+	if (!QueryNames(query, statement->tables))
+		return false;
+	if (statement->user == statement->caller ||
+		QueryIsTrusted(query, statement->caller, RelationOwner(linitial_oid(statement->tables))))
+		return true;
+	statement->strange = true;
+	return false;
+}
+
+/*
+ * Take in a statement that may not be one that can be planned; false if so.  It is
+ * planned as its user, who has the privileges that it takes, and waits for no lock.  All
  * that it did is rolled back, and that makes us who we were.
  */
 static bool
-try_query(Workload *workload, const char *text, Oid user, double calls)
+try_query(Workload *workload, Statement *statement)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
-	Oid			caller;
 	int			security;
 	volatile bool planned = false;
 
@@ -185,10 +214,11 @@ try_query(Workload *workload, const char *text, Oid user, double calls)
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
-		GetUserIdAndSecContext(&caller, &security);
-		SetUserIdAndSecContext(user, security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
-		add_query(workload, text, calls);
-		planned = true;
+		(void) set_config_option("lock_timeout", "1ms", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
+		GetUserIdAndSecContext(&statement->caller, &security);
+		SetUserIdAndSecContext(statement->user, security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+		add_query(workload, statement->text, statement->calls, is_worth_planning, statement);
+		planned = !statement->strange;
 	}
 	PG_CATCH();
 	{
@@ -248,6 +278,7 @@ WorkloadFromStatistics(Relation rel)
 {
 	Oid			view = statistics_view();
 	Workload   *workload;
+	List	   *tables = list_make1_oid(RelationGetRelid(rel));
 	SPITupleTable *statements;
 	int			left_out = 0;
 
@@ -255,22 +286,30 @@ WorkloadFromStatistics(Relation rel)
 		return NULL;
 	workload = palloc0(sizeof(Workload));
 	workload->relid = RelationGetRelid(rel);
+	if (rel->rd_rel->relispartition)
+		tables = list_concat(tables, get_partition_ancestors(RelationGetRelid(rel)));
 	statements = read_statistics(view);
 	for (uint64 i = 0; i < statements->numvals; i++)
 	{
 		bool		isnull;
-		Oid			user = DatumGetObjectId(SPI_getbinval(statements->vals[i], statements->tupdesc, 2, &isnull));
-		double		calls = DatumGetFloat8(SPI_getbinval(statements->vals[i], statements->tupdesc, 3, &isnull));
+		Statement	statement = {
+			.text = SPI_getvalue(statements->vals[i], statements->tupdesc, 1),
+			.user = DatumGetObjectId(SPI_getbinval(statements->vals[i], statements->tupdesc, 2, &isnull)),
+			.calls = DatumGetFloat8(SPI_getbinval(statements->vals[i], statements->tupdesc, 3, &isnull)),
+			.tables = tables
+		};
 
 		CHECK_FOR_INTERRUPTS();
-		if (!try_query(workload, SPI_getvalue(statements->vals[i], statements->tupdesc, 1), user, calls))
+		if (!try_query(workload, &statement))
 			left_out++;
 	}
-	ereport(NOTICE,
-			(errmsg("%d of %d statements in pg_stat_statements read \"%s\"",
-					list_length(workload->queries), (int) statements->numvals, RelationGetRelationName(rel)),
-			 left_out == 0 ? 0 : errdetail("%d could not be planned and were left out, such as commands and those of another search_path.",
-										   left_out)));
+	if (workload->queries != NIL)
+		ereport(NOTICE,
+				(errmsg("%d of %d statements in pg_stat_statements read \"%s\"",
+						list_length(workload->queries), (int) statements->numvals, RelationGetRelationName(rel)),
+				 left_out == 0 ? 0 : errdetail("%d were left out: commands, those of another search_path, those that meet a lock,"
+											   " and those of other users with functions that are neither built in nor yours.",
+											   left_out)));
 	SPI_freetuptable(statements);
 	return workload;
 }

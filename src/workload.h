@@ -17,8 +17,9 @@ extern Workload *WorkloadFromQueries(Relation rel, ArrayType *queries);
 
 /*
  * The workload that pg_stat_statements has seen, by numbers of calls; NULL if it is
- * not there.  Statements that can't be planned as they stand there are left out,
- * and their number is told.  Needs SPI.
+ * not there.  Statements that can't be planned as they stand there are left out, and
+ * so are those of other users with functions that the caller need not trust; their number
+ * is told.  Needs SPI.
  */
 extern Workload *WorkloadFromStatistics(Relation rel);
 

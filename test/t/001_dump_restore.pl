@@ -31,6 +31,12 @@ $node->safe_psql('source', q{
 	INSERT INTO later SELECT md5(i::text)::uuid, '2025-01-01Z'::timestamptz + i * interval '1 h', i / 10.0 FROM generate_series(1, 500) i;
 	ALTER TABLE later RENAME COLUMN c TO renamed;
 	ALTER TABLE later RENAME TO renamed;
+	CALL partitionkey.isolate_key('renamed', '["c4ca4238-a0b9-2382-0dcc-509a6f75849b"]');
+	SET search_path = public;
+	SELECT partitionkey.create_container_from_definition('{"id": "Orders", "partitionKey": {"paths": ["/TenantId", "/a/\\"b c\\""], "kind": "MultiHash", "version": 2}, "defaultTtl": -1,
+		"indexingPolicy": {"includedPaths": [{"path": "/price/?"}, {"path": "/tags/[]/?"}], "compositeIndexes": [[{"path": "/price"}, {"path": "/_ts", "order": "descending"}]]},
+		"uniqueKeyPolicy": {"uniqueKeys": [{"paths": ["/email"]}]}}', key_types => '{text,jsonb}', partitions => '{2,2}');
+	INSERT INTO orders SELECT 't' || i % 10, to_jsonb(i % 7), i, jsonb_build_object('email', i, 'price', i, 'tags', jsonb_build_array(i % 3)), now() FROM generate_series(1, 300) i;
 });
 
 # Every row with its leaf, and what the extension knows.
@@ -38,18 +44,23 @@ my $contents = q{
 	SELECT tableoid::regclass::text, * FROM logins ORDER BY 1, 2, 3, 4;
 	SELECT tableoid::regclass::text, * FROM "Odd schema"."Items" ORDER BY 1, 2, 3, 4;
 	SELECT tableoid::regclass::text, * FROM "Odd schema".renamed ORDER BY 1, 2;
+	SELECT tableoid::regclass::text, * FROM orders ORDER BY 1, 2, 3, 4;
+	SELECT partitionkey.container_definition('orders');
+	SELECT indexrelid::regclass, pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid IN (SELECT 'orders'::regclass UNION SELECT partition FROM partitionkey.physical_partitions WHERE container = 'orders'::regclass) ORDER BY indexrelid::regclass::text;
 	SELECT container, paths, columns, hash, physical_partitions FROM partitionkey.containers ORDER BY container::text;
+	SELECT container, partitions, isolated FROM partitionkey.registry ORDER BY container::text;
 	SELECT container, partition, min_inclusive, max_exclusive FROM partitionkey.physical_partitions ORDER BY container::text, partition::text;
 };
 my $before = $node->safe_psql('source', $contents);
 ok(length($before) > 100_000, 'there is something to compare');
+like($before, qr/renamed\|\{8,1,1\}\|\[\["c4ca4238-a0b9-2382-0dcc-509a6f75849b"\]\]/, 'an isolated key');
 
 sub check_restored
 {
 	my ($database, $how) = @_;
 
 	is($node->safe_psql($database, $contents), $before, "$how: same rows in the same leaves");
-	foreach my $container ('logins', '"Odd schema"."Items"', '"Odd schema".renamed')
+	foreach my $container ('logins', '"Odd schema"."Items"', '"Odd schema".renamed', 'orders')
 	{
 		is($node->safe_psql($database, "SELECT sum(misplaced) FROM partitionkey.verify('$container')"),
 			'0', "$how: nothing misplaced in $container");
@@ -62,8 +73,10 @@ sub check_restored
 		ALTER TABLE "Odd schema".renamed RENAME COLUMN renamed TO again;
 		DROP TABLE "Odd schema"."Items";
 	});
+	my ($status, $stdout, $stderr) = $node->psql($database, q{INSERT INTO orders VALUES ('t1', '1', 'x', '{"email": 1}')});
+	like($stderr, qr/duplicate key value violates unique constraint/, "$how: the definition's unique key holds");
 	is($node->safe_psql($database, q{SELECT string_agg(container::text || columns::text, ' ' ORDER BY container::text) FROM partitionkey.containers}),
-		'"Odd schema".renamed{a,b,again} logins{tenant,usr}', "$how: the registry is alive");
+		'"Odd schema".renamed{a,b,again} logins{tenant,usr} orders{tenantid,"b c"}', "$how: the registry is alive");
 }
 
 my $dir = PostgreSQL::Test::Utils::tempdir;

@@ -450,7 +450,11 @@ for (; $growing || leaves('wide') > 8; $wide_round++)
 		# not those that the container was made with
 		@halves = grep { $_->[2] ne 'wide' } @halves;
 		my $sql = $growing ? 'split_partition(' . quoted($leaves[ rand @leaves ]) . ')' : 'merge_partitions(' . quoted($halves[0][0]) . ', ' . quoted($halves[0][1]) . ')';
-		change("CALL partitionkey.$sql") and $wide_changes++;
+		my $done = change("CALL partitionkey.$sql");
+		my @after = leaves('wide');
+		$wide_changes += $done;
+		is(@after - @leaves, $done * ($growing ? 1 : -1), $sql) or diag "@leaves\n@after\n$calls[-1]{error}"
+			if @after - @leaves != $done * ($growing ? 1 : -1);
 	}
 	finished($loads[$_], "8 to 64 leaves and back, round $wide_round, " . qw(writers reader ranges)[$_]) foreach 0 .. 2;
 	is(value(q{SELECT sum(misplaced) FROM partitionkey.verify('wide')}), '0', "round $wide_round: each row is in its leaf");

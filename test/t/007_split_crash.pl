@@ -112,8 +112,10 @@ sub quit
 sub query
 {
 	my ($sql) = @_;
-	my ($ret, $out, $err) = $node->psql('postgres', $sql, extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+	# psql may end before it reads a statement, when the server is down.
+	my ($ret, $out, $err) = eval { $node->psql('postgres', $sql, extra_params => [ '-v', 'VERBOSITY=verbose' ]) };
 
+	return "psql: $@" if !defined $ret;
 	return $ret == 0 ? $out : $err =~ /((?:ERROR|FATAL|PANIC): .*)/ ? $1 : "psql: $err";
 }
 
@@ -322,7 +324,7 @@ while ($half_way < 30 && $round < 60 && time < $begin + 120 && @problems < 10)
 	my $kind = $kinds[ $round % 4 ];
 	my $cleans = int($round / 4) % 2;
 	my $call = operation($kind);
-	my ($script, $effects) = writer_script(5000);
+	my ($script, $effects) = writer_script(20000);
 	my ($out, $err) = ('', '');
 	my $s = session();
 	my $pid = $s->{pid};
@@ -625,6 +627,72 @@ foreach my $command (
 		if $command =~ /INDEX/;
 	check_whole($command, clean => 1) if $command !~ /DETACH/;
 }
+
+# DROP ... CASCADE of something that the new tables depend on drops them, and neither the extension nor what others have.
+query(q{
+	CREATE ROLE dropper;
+	CREATE TABLE others (k int PRIMARY KEY);
+	SELECT partitionkey.create_container('others', '{/k}')});
+foreach my $command ('DROP SCHEMA dropped CASCADE', 'DROP OWNED BY dropper', 'DROP DOMAIN dropped.name CASCADE', 'DROP EXTENSION citext CASCADE')
+{
+	foreach my $left (0, 1)
+	{
+		query(q{
+			CREATE SCHEMA dropped AUTHORIZATION dropper;
+			CREATE EXTENSION IF NOT EXISTS citext;
+			SET ROLE dropper;
+			CREATE DOMAIN dropped.name AS text;
+			CREATE TABLE dropped.c (k dropped.name, n int, c public.citext, PRIMARY KEY (k, n));
+			SELECT partitionkey.create_container('dropped.c', '{/k}', '{1}');
+			INSERT INTO dropped.c SELECT 'k' || i, i FROM generate_series(1, 300) i});
+		my ($h, $s) = (session(), session());
+		ask($h, 'BEGIN; SELECT FROM dropped.c WHERE n = 150 FOR UPDATE');
+		send_sql($s, q{SET ROLE dropper; SET partitionkey.retry_pause = 10; SET partitionkey.batch_rows = 1; CALL partitionkey.split_partition('dropped.c_p0')});
+		$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM partitionkey.operations WHERE phase = 'copying'});
+		if ($left)
+		{
+			query('SELECT pg_terminate_backend(pid, 10000) FROM partitionkey.operations');
+			quit($h);
+		}
+		my $ddl = session();
+		send_sql($ddl, 'SET client_min_messages = warning; ' . ($command =~ /EXTENSION/ ? '' : 'SET ROLE dropper; ') . $command);
+		if (!$left)
+		{
+			sleep 0.2;
+			quit($h);
+			like(answer($s), qr/ERROR:  (55006|55000|42P01|XX000)|^$/, "$command: the operation ends");
+		}
+		my $answer = answer($ddl);
+		is($answer, '', "$command, left-overs $left: done");
+		quit($_) foreach $ddl, $left ? () : $s;
+		is(query(q{SELECT count(*) FROM pg_extension WHERE extname = 'partitionkey'}) . query(q{SELECT count(*) FROM partitionkey.verify('others')}), '18',
+			"$command, left-overs $left: what others have is there");
+		query('CALL partitionkey.cleanup(); DROP SCHEMA IF EXISTS dropped CASCADE');
+		is(query($left_over), 'nothing', "$command, left-overs $left: nothing left");
+	}
+}
+query('DROP TABLE others; DROP EXTENSION IF EXISTS citext; DROP OWNED BY dropper; DROP ROLE dropper');
+
+# Writers go on while a column is added, renamed and dropped, and the operation gives up.
+foreach my $command ('ALTER TABLE t ADD COLUMN added int DEFAULT 1', 'ALTER TABLE t RENAME COLUMN added TO renamed', 'ALTER TABLE t DROP COLUMN renamed')
+{
+	make_container(3000) if $command =~ /ADD/;
+	my $s = session();
+	my ($out, $err) = ('', '');
+	my $load = IPC::Run::start([ 'pgbench', '-n', '-c', 4, '-T', 3, '--max-tries=1', '-f', '-', $node->connstr('postgres') ],
+		'<', \"\\set i random(1, 1000000)\nINSERT INTO t (tenant, id) VALUES ('w' || :i % 50, 1000000 + :i) ON CONFLICT DO NOTHING;\nDELETE FROM t WHERE id = 1000000 + :i;\n",
+		'>', \$out, '2>', \$err);
+	sleep 0.5;
+	send_sql($s, q{SET partitionkey.batch_rows = 1; SET partitionkey.copy_effort = 0.01; CALL partitionkey.split_partition('t_p0')});
+	sleep 0.5;
+	is(query(q{SELECT phase FROM partitionkey.operations}), 'copying', "$command beside writers: the copy is under way");
+	is(query($command), '', "$command beside writers: done");
+	like(answer($s), $gave_up, "$command beside writers: the operation gives up");
+	ok($load->finish && $out =~ /^number of failed transactions: 0 /m, "$command: no writer fails") or diag $out, $err;
+	quit($s);
+	query('DELETE FROM t WHERE id >= 1000000');
+}
+check_whole('columns changed beside writers', clean => 1);
 
 # Those that are in nobody's way.
 foreach my $command (

@@ -40,6 +40,18 @@ like($stderr, qr/cross-partition query on container "one"/, 'a setting of a role
 ($ret, $stdout, $stderr) = $node->psql('postgres', "SET partitionkey.cross_partition_query = nonsense;\nSELECT count(*) FROM one");
 like($stderr, qr/invalid value for parameter "partitionkey.cross_partition_query"/, 'a wrong value is told when the library is loaded');
 
+# A MERGE that does something with what has no match reads the whole container.
+SKIP:
+{
+	skip 'WHEN NOT MATCHED BY SOURCE is of PostgreSQL 17', 2 if $node->pg_version->major < 17;
+	my $merge = q{MERGE INTO one USING (VALUES ('k1', 1)) s (k, id) ON one.k = s.k AND one.k = 'k1' AND one.id = s.id WHEN NOT MATCHED BY SOURCE THEN DELETE};
+
+	is($node->safe_psql('postgres', qq{SELECT routing, hint FROM partitionkey.explain_query(\$\$$merge\$\$)}),
+		'fan-out|What is done WHEN NOT MATCHED BY SOURCE can be a DELETE or UPDATE of its own, with the condition in WHERE.', 'explain_query for MERGE');
+	($ret, $stdout, $stderr) = $node->psql('postgres', "SET partitionkey.cross_partition_query = error;\nSELECT 1 FROM one WHERE k = 'k1';\n$merge");
+	like($stderr, qr/HINT:  What is done WHEN NOT MATCHED BY SOURCE can be/, 'the check for MERGE');
+}
+
 # Another session sees at once what becomes a container.
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query(q{SET partitionkey.cross_partition_query = error});
@@ -151,6 +163,19 @@ is(stats('one', $counts), '2|2|0|0|0|{2}', 'parameters');
 ($ret, $stdout, $stderr) = $node->psql('postgres', "SET partitionkey.cross_partition_query = error;\nSELECT count(*) FROM one");
 like($stderr, qr/cross-partition query on container "one"/, 'the check works when preloaded');
 
+# functions that parallel workers run
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION looks_up(int) RETURNS bigint LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 AS $$BEGIN RETURN (SELECT count(*) FROM one WHERE k = 'k' || $1); END$$;
+	CREATE TABLE numbers WITH (parallel_workers = 2) AS SELECT generate_series(1, 10) AS n;
+	ANALYZE numbers;
+	SELECT partitionkey.routing_stats_reset('one');
+	SET parallel_setup_cost = 0;
+	SET parallel_tuple_cost = 0;
+	SET parallel_leader_participation = off;
+	SELECT sum(looks_up(n)) FROM numbers;
+});
+is(stats('one', $counts), '10|10|0|0|0|{10}', 'statements in functions that parallel workers run');
+
 # no room: there is some for two containers, and no statement fails
 $node->safe_psql('postgres', q{
 	CREATE TABLE third (k text PRIMARY KEY);
@@ -181,7 +206,11 @@ is($node->safe_psql('without', q{CREATE SCHEMA partitionkey; CREATE TABLE partit
 	INSERT INTO partitionkey.registry VALUES ('parted'::regclass, 1); SELECT count(*) FROM parted}), '0', 'no extension, no containers');
 
 # privileges
-is($node->safe_psql('postgres', 'SELECT statements FROM partitionkey.routing_stats', extra_params => [ '-U', 'reader' ]), '1', 'everybody may look');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM partitionkey.routing_stats', extra_params => [ '-U', 'reader' ]), '0', 'nobody sees containers that he may not read');
+$node->safe_psql('postgres', 'GRANT SELECT ON third TO reader');
+is($node->safe_psql('postgres', 'SELECT statements FROM partitionkey.routing_stats', extra_params => [ '-U', 'reader' ]), '1', 'who may read a container sees its counts');
+$node->safe_psql('postgres', 'REVOKE SELECT ON third FROM reader; GRANT pg_monitor TO reader');
+is($node->safe_psql('postgres', 'SELECT statements FROM partitionkey.routing_stats', extra_params => [ '-U', 'reader' ]), '1', 'and so does who may see all statistics');
 ($ret, $stdout, $stderr) = $node->psql('postgres', 'SELECT partitionkey.routing_stats_reset()', extra_params => [ '-U', 'reader' ]);
 like($stderr, qr/permission denied for function routing_stats_reset/, 'not everybody may reset');
 

@@ -33,7 +33,7 @@ like($out, qr{^/tenant_id\|0\.900\|0\.000\|0\.100\|}m, 'one level: shares by cal
 like($out, qr{^/tenant_id,/user_id\|0\.600\|0\.300\|0\.100\|}m, 'two levels');
 like($out, qr{^/state\|0\.000\|0\.000\|1\.000\|.*mutable: statements update /state}m, 'what is updated');
 like($err, qr{NOTICE:  3 of \d+ statements in pg_stat_statements read "sessions"}, 'it is told how many read the table');
-like($err, qr{DETAIL:  \d+ could not be planned and were left out}, 'and how many could not be planned');
+like($err, qr{DETAIL:  \d+ were left out: commands, those of another search_path}, 'and how many could not be planned');
 
 # What the advisor itself reads is nobody's query.
 (undef, my $again) = $node->psql('postgres', $advise);
@@ -55,26 +55,61 @@ $node->safe_psql('postgres', 'GRANT USAGE ON SCHEMA "Statistics here" TO reader'
 is($status, 0, 'a user without rights on the statistics');
 like($out, qr{^/tenant_id\|0\.000\|0\.000\|1\.000\|}m, 'has his own statements') or diag($err);
 
-# Functions of a user that run while his statement is planned run as that user, and not of users whose rights one has not.
+# Functions of a user that planning his statement would run are not run for others, however they are called: an operator, a cast,
+# a domain's check; what he does to a statement of theirs ends nothing and leaves nothing behind.
 $node->safe_psql('postgres', q{
 	CREATE ROLE mallory LOGIN;
 	CREATE SCHEMA own AUTHORIZATION mallory;
 	GRANT USAGE ON SCHEMA app TO mallory;
 	GRANT SELECT ON app.sessions TO mallory;
+	GRANT USAGE ON SCHEMA "Statistics here" TO mallory;
 	GRANT pg_read_all_stats TO reader;
 	SET ROLE mallory;
 	CREATE FUNCTION own.evil() RETURNS int IMMUTABLE LANGUAGE plpgsql AS
-		$$BEGIN RAISE WARNING 'running as %', current_user; PERFORM set_config('work_mem', '77MB', false); RETURN 1; END$$});
+		$$BEGIN RAISE WARNING 'running as %', current_user; PERFORM set_config('work_mem', '77MB', false); PERFORM pg_advisory_lock(77); RETURN 1; END$$;
+	CREATE FUNCTION own.cancel(int, int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$BEGIN RAISE 'cancelled' USING ERRCODE = '57014'; END$$;
+	CREATE OPERATOR own.=== (FUNCTION = own.cancel, LEFTARG = int, RIGHTARG = int);
+	CREATE DOMAIN own.checked AS text CHECK (own.evil() = length(VALUE));
+	CREATE VIEW own.seen AS SELECT id FROM app.sessions WHERE id = own.evil();
+	RESET ROLE;
+	CREATE FUNCTION app.two() RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN 2; END';});
 my $superuser = $node->safe_psql('postgres', 'SELECT "Statistics here".pg_stat_statements_reset(); SELECT current_user');
 $superuser =~ s/.*\n//s;
-$node->psql('postgres', 'SET SESSION AUTHORIZATION mallory; SELECT FROM app.sessions WHERE id = own.evil()');
-($status, $out, $err) = $node->psql('postgres', "$advise; SELECT current_user, current_setting('work_mem')");
-like($err, qr{running as mallory}, 'his functions run as he');
-unlike($err, qr{running as (?!mallory)}, 'and not as the caller');
-like($out, qr{\n\Q$superuser\E\|4MB$}, 'and leave nothing behind');
+$node->psql('postgres', $_) foreach map { "SET SESSION AUTHORIZATION mallory; $_" }
+	'SELECT FROM app.sessions WHERE id = own.evil()',
+	'SELECT FROM app.sessions WHERE id = 1 AND 1 OPERATOR(own.===) 2',
+	q{SELECT FROM app.sessions WHERE tenant_id = current_setting('application_name')::own.checked},
+	'SELECT FROM own.seen',
+	'SELECT id, own.evil() FROM app.sessions WHERE id = 1',
+	'SELECT FROM app.sessions WHERE user_id = app.two()::text';
+($status, $out, $err) = $node->psql('postgres', "$advise; SELECT current_user, current_setting('work_mem'), count(*) FROM pg_locks WHERE locktype = 'advisory'");
+is($status, 0, 'statements of others end nothing');
+unlike($err, qr{running as}, 'their functions do not run');
+like($err, qr{NOTICE:  1 of \d+ statements}, 'but those of superusers');
+like($out, qr{\n\Q$superuser\E\|4MB\|0$}, 'and nothing is left behind');
+($status, $out, $err) = $node->psql('postgres', "SET SESSION AUTHORIZATION mallory; SELECT single FROM partitionkey.advise_key('app.sessions', '{/id}')");
+like($err, qr{running as mallory}, 'his own run for himself') or diag($out);
 ($status, $out, $err) = $node->psql('postgres', "SET SESSION AUTHORIZATION reader; $advise");
 unlike($err, qr{running as}, 'a user without his rights does not plan his statements');
-like($err, qr{NOTICE:  0 of \d+ statements}, 'and has none of his own');
+like($out, qr{^/tenant_id\|\|\|\|}m, 'and has none of his own');
+unlike($err, qr{pg_stat_statements}, 'of which there is nothing to tell');
+
+# Locks are not waited for: not on another table of a statement, nor if a statement that writes would have to.
+$node->safe_psql('postgres', q{
+	CREATE TABLE app.other AS SELECT 1 AS id;
+	SELECT "Statistics here".pg_stat_statements_reset();
+	SELECT FROM app.sessions JOIN app.other USING (id);
+	SELECT FROM app.other;
+	UPDATE app.sessions SET state = 1 WHERE id = 0;
+	SELECT FROM app.sessions WHERE tenant_id = 't1'});
+my $locker = $node->background_psql('postgres');
+$locker->query_safe('BEGIN; LOCK app.other; LOCK app.sessions IN SHARE MODE');
+($status, $out, $err) = $node->psql('postgres', "SET statement_timeout = '60s'; $advise");
+is($status, 0, 'locks are not waited for');
+like($err, qr{NOTICE:  1 of \d+ statements}, 'what meets one is left out');
+$locker->quit;
+($status, $out, $err) = $node->psql('postgres', $advise);
+like($err, qr{NOTICE:  3 of \d+ statements}, 'without locks all count');
 
 $node->stop;
 done_testing();

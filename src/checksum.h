@@ -1,0 +1,24 @@
+/*
+ * checksum.h
+ *		Checksums of documents: equal for what Cosmos DB takes for the same.
+ *
+ * The order of members and blanks don't count, since jsonb has neither; and a number is
+ * the binary64 that it is nearest to.  For comparing within a server, not to be kept.
+ */
+#ifndef PARTITIONKEY_CHECKSUM_H
+#define PARTITIONKEY_CHECKSUM_H
+
+#include "nodes/pg_list.h"
+#include "utils/jsonb.h"
+
+typedef struct Checksum
+{
+	uint64		whole;
+	uint64		without_id;		/* of the document without its id */
+	bool		has_id;
+} Checksum;
+
+/* The checksum of a document without its system properties, of which some (char *) are kept. */
+extern Checksum ChecksumOf(Jsonb *doc, const List *kept);
+
+#endif							/* PARTITIONKEY_CHECKSUM_H */

@@ -1,0 +1,100 @@
+/*
+ * exportbuffer.c
+ *		The buffer that a file is read into.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "exportbuffer.h"
+
+#define FIRST_BYTES			(128 * 1024)	/* size of the buffer, until more is looked at */
+
+void
+BufferStart(ExportBuffer *buffer, ExportFile *file)
+{
+	if (buffer->data == NULL)
+	{
+		buffer->size = FIRST_BYTES;
+		buffer->data = palloc(buffer->size);
+	}
+	buffer->file = file;
+	buffer->encoding = ExportFileEncoding(file);
+	buffer->at = buffer->length = 0;
+	buffer->line = 1;
+	buffer->offset = ExportFileMark(file);
+	buffer->line_start = true;
+	buffer->indentation = 0;
+}
+
+bool
+BufferMore(ExportBuffer *buffer)
+{
+	int			n;
+
+	CHECK_FOR_INTERRUPTS();
+	memmove(buffer->data, buffer->data + buffer->at, buffer->length - buffer->at);
+	buffer->length -= buffer->at;
+	buffer->at = 0;
+	/* There is always room for a NUL at the end. */
+	if (buffer->size - buffer->length <= EXPORT_ROOM)
+	{
+		buffer->size *= 2;
+		buffer->data = repalloc(buffer->data, buffer->size);
+	}
+	n = ExportFileRead(buffer->file, buffer->data + buffer->length, buffer->size - buffer->length - 1);
+	buffer->length += n;
+	return n > 0;
+}
+
+/* How many bytes of the file the next bytes of the buffer were. */
+static int
+stored_bytes(const ExportBuffer *buffer, int length)
+{
+	const unsigned char *p = (const unsigned char *) buffer->data + buffer->at;
+	int			bytes = 0;
+
+	if (buffer->encoding == EXPORT_UTF8)
+		return length;
+	for (int i = 0; i < length; i++)
+		if ((p[i] & 0xC0) != 0x80)
+			bytes += p[i] == 0xFF ? 1 : p[i] >= 0xF0 ? 4 : 2;
+	return bytes;
+}
+
+void
+BufferPass(ExportBuffer *buffer, int length)
+{
+	const char *p = buffer->data + buffer->at;
+	const char *end = p + length;
+	const char *last = NULL;
+
+	buffer->offset += stored_bytes(buffer, length);
+	while ((p = memchr(p, '\n', end - p)) != NULL)
+	{
+		buffer->line++;
+		last = ++p;
+	}
+	/* The indentation of the line on which an item ends is that of an item behind it. */
+	if (last != NULL)
+	{
+		buffer->indentation = 0;
+		while (last < end && (*last == ' ' || *last == '\t'))
+			last++, buffer->indentation++;
+	}
+	buffer->line_start = false;
+	buffer->at += length;
+}
+
+void
+BufferPassSeparator(ExportBuffer *buffer)
+{
+	char		c = *BufferAhead(buffer, 0);
+	bool		line_start = buffer->line_start;
+	int			indentation = buffer->indentation;
+
+	BufferPass(buffer, 1);
+	buffer->line_start = line_start || c == '\n';
+	if (c != '\n')
+		buffer->indentation = indentation + (line_start && c != '\r' ? 1 : 0);
+}

@@ -1,0 +1,149 @@
+/*
+ * exportformat.c
+ *		Looking ahead to find how items are laid out in a file.
+ */
+#include "postgres.h"
+
+#include "exportformat.h"
+#include "item.h"
+#include "jsonscan.h"
+
+#define LOOK_AHEAD			(2 * MAX_ITEM_BYTES)
+#define FIRST_LINES			3
+
+static char
+peek(ExportBuffer *buffer, int ahead)
+{
+	return ahead < LOOK_AHEAD ? BufferPeek(buffer, ahead) : '\0';
+}
+
+static char
+peek_token(ExportBuffer *buffer, int *ahead)
+{
+	while (IsBlank(peek(buffer, *ahead)))
+		(*ahead)++;
+	return peek(buffer, *ahead);
+}
+
+/* Whether a string that begins ahead is a name. */
+static bool
+is_name(const ExportBuffer *buffer, int start, int length, const char *name)
+{
+	return length == (int) strlen(name) && memcmp(BufferAhead(buffer, start), name, length) == 0;
+}
+
+/* If it is one of the usual names of the array in a wrapper, set it. */
+static bool
+is_wrapper_name(const ExportBuffer *buffer, int start, int length, char *name)
+{
+	static const char *const names[] = {"data", "Documents", "documents", "items", "Items", "value"};
+
+	for (size_t i = 0; i < lengthof(names); i++)
+		if (is_name(buffer, start, length, names[i]))
+		{
+			strlcpy(name, names[i], WRAPPER_NAME);
+			return true;
+		}
+	return false;
+}
+
+/* Whether an array that begins ahead has objects, or nothing. */
+static bool
+has_objects(ExportBuffer *buffer, int ahead)
+{
+	char		c;
+
+	ahead++;
+	c = peek_token(buffer, &ahead);
+	return c == '{' || c == ']';
+}
+
+int
+FormatFindWrapped(ExportBuffer *buffer, char *name)
+{
+	JsonScan	scan;
+	int			elements = 0;
+	bool		naming = false; /* in the name of a member */
+	int			start = 0;		/* of the last name */
+	int			length = 0;
+	char		c;
+
+	ScanStart(&scan);
+	for (int i = 0; (c = peek(buffer, i)) != '\0'; i++)
+	{
+		bool		at_top = scan.depth == 1 && !scan.quoted;
+		char		previous = scan.previous;
+		ScanState	state = ScanNext(&scan, c);
+
+		if (state == SCAN_BROKEN)
+			break;				/* in one of the elements, if there are any */
+		if (at_top && c == '"' && previous != ':')
+		{
+			naming = true;
+			start = i + 1;
+		}
+		else if (naming && !scan.quoted)
+		{
+			naming = false;
+			length = i - start;
+			if (is_name(buffer, start, length, "id"))
+				return 0;
+		}
+		else if (at_top && c == '[' && elements == 0 && has_objects(buffer, i) && is_wrapper_name(buffer, start, length, name))
+			elements = i + 1;
+		else if (state == SCAN_CLOSED)
+		{
+			i++;
+			if (elements > 0 && strcmp(name, "Documents") != 0 && peek_token(buffer, &i) != '\0')
+				return 0;
+			return elements;
+		}
+	}
+	return elements;
+}
+
+/* Whether the object that begins ahead is all that is on its line, but for separators and what ends the file. */
+static bool
+fills_line(ExportBuffer *buffer, int *ahead)
+{
+	JsonScan	scan;
+	ScanState	state = SCAN_OPEN;
+	char		c;
+
+	ScanStart(&scan);
+	for (; state == SCAN_OPEN && (c = peek(buffer, *ahead)) != '\0' && c != '\n'; (*ahead)++)
+		state = ScanNext(&scan, c);
+	if (state != SCAN_CLOSED)
+		return false;
+	while ((c = peek(buffer, *ahead)) != '\0' && strchr(" \t\r,]}", c) != NULL)
+		(*ahead)++;
+	return c == '\0' || c == '\n';
+}
+
+bool
+FormatFindLines(ExportBuffer *buffer)
+{
+	int			ahead = 0;
+	int			indentation = 0;
+	int			start = buffer->line_start ? -buffer->indentation : 0;
+
+	for (int i = 0; i < FIRST_LINES; i++)
+	{
+		char		c;
+
+		while ((c = peek(buffer, ahead)) != '\0' && (IsBlank(c) || c == '[' || c == ','))
+		{
+			ahead++;
+			if (c == '\n')
+				start = ahead;
+		}
+		if (i == 0)
+			indentation = ahead - start;
+		if (c == '{' && ahead - start <= indentation && fills_line(buffer, &ahead))
+			return true;
+		while ((c = peek(buffer, ahead)) != '\0' && c != '\n')
+			ahead++;
+		start = ahead + 1;
+	}
+	return false;
+}

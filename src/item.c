@@ -1,0 +1,274 @@
+/*
+ * item.c
+ *		Turning the text of an item into a document, or saying what is wrong with it.
+ */
+#include "postgres.h"
+
+#include <ctype.h>
+
+#include "catalog/namespace.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/memutils.h"
+
+#include "item.h"
+#include "itemend.h"
+
+#define HEX_DIGITS			4
+
+const char *
+ItemFaultName(ItemFault fault)
+{
+	static const char *const names[] = {
+		[ITEM_SOUND] = "sound",
+		[ITEM_BROKEN_JSON] = "broken JSON",
+		[ITEM_NOT_AN_OBJECT] = "not an object",
+		[ITEM_ZERO_CHARACTER] = "zero character",
+		[ITEM_LONE_SURROGATE] = "lone surrogate",
+		[ITEM_BAD_ENCODING] = "bad encoding",
+		[ITEM_TOO_LARGE] = "too large",
+		[ITEM_TOO_DEEP] = "too deep",
+		[ITEM_NUMBER_RANGE] = "number out of range"
+	};
+
+	return names[fault];
+}
+
+void
+ItemSetFault(CosmosItem *item, ItemFault fault, char *reason)
+{
+	item->doc = NULL;
+	item->fault = fault;
+	item->reason = reason;
+}
+
+/* The code unit that \uXXXX stands for; false if a text has none there. */
+static bool
+escaped_unit(const char *p, uint32 *unit)
+{
+	*unit = 0;
+	if (p[0] != '\\' || p[1] != 'u')
+		return false;
+	for (int i = 2; i < 2 + HEX_DIGITS; i++)
+	{
+		if (!isxdigit((unsigned char) p[i]))
+			return false;
+		*unit = *unit * 16 + (isdigit((unsigned char) p[i]) ? p[i] - '0' : (p[i] | 0x20) - 'a' + 10);
+	}
+	return true;
+}
+
+/*
+ * How many bytes Cosmos DB would count for a text, if a longer one is written with
+ * blanks and escapes: characters count as their UTF-8.
+ */
+static int
+compact_size(const CosmosItem *item)
+{
+	int			size = 0;
+	bool		quoted = false;
+
+	for (const char *p = item->text; p < item->text + item->length; p++)
+	{
+		uint32		unit;
+
+		if (!quoted && strchr(" \t\r\n", *p) != NULL)
+			continue;
+		size++;
+		if (*p == '"')
+			quoted = !quoted;
+		if (*p != '\\')
+			continue;
+		if (escaped_unit(p, &unit))
+		{
+			/* two bytes for half of a pair, which has four */
+			size += unit < 0x80 ? 0 : unit < 0x800 || (unit & 0xF800) == 0xD800 ? 1 : 2;
+			p += 1 + HEX_DIGITS;
+		}
+		else
+			size++, p++;
+	}
+	return size;
+}
+
+/* The first escape in a text that is half of a surrogate pair, or NULL; the lexer has seen that it is one. */
+static char *
+lone_escape(const char *text)
+{
+	for (const char *p = strchr(text, '\\'); p != NULL; p = strchr(p, '\\'))
+	{
+		uint32		unit;
+		uint32		next;
+
+		if (!escaped_unit(p, &unit))
+			p += p[1] == '\0' ? 1 : 2;
+		else if ((unit & 0xF800) != 0xD800)
+			p += 2 + HEX_DIGITS;
+		else if (unit < 0xDC00 && escaped_unit(p + 2 + HEX_DIGITS, &next) && (next & 0xFC00) == 0xDC00)
+			p += 2 * (2 + HEX_DIGITS);
+		else
+			return pnstrdup(p, 2 + HEX_DIGITS);
+	}
+	return NULL;
+}
+
+/* Whether there is half of a surrogate pair as three bytes, as it comes from UTF-16. */
+static bool
+has_lone_bytes(const CosmosItem *item)
+{
+	const unsigned char *p = (const unsigned char *) item->text;
+
+	for (int i = 0; i + 1 < item->length; i++)
+		if (p[i] == 0xED && p[i + 1] >= 0xA0)
+			return true;
+	return false;
+}
+
+/* Say what the server has found wrong with a text. */
+static void
+set_fault_of_error(CosmosItem *item, const ErrorData *error)
+{
+	char	   *detail = pstrdup(error->detail ? error->detail : error->message);
+	char	   *lone;
+
+	if (detail[0] != '\0' && detail[strlen(detail) - 1] == '.')
+		detail[strlen(detail) - 1] = '\0';
+	switch (error->sqlerrcode)
+	{
+		case ERRCODE_CHARACTER_NOT_IN_REPERTOIRE:
+			if (has_lone_bytes(item))
+				ItemSetFault(item, ITEM_LONE_SURROGATE, "half of a surrogate pair is no character");
+			else
+				ItemSetFault(item, ITEM_BAD_ENCODING, detail);
+			break;
+		case ERRCODE_UNTRANSLATABLE_CHARACTER:
+			if (strstr(item->text, "\\u0000") != NULL)
+				ItemSetFault(item, ITEM_ZERO_CHARACTER, "\\u0000 can't be part of a text in PostgreSQL");
+			else
+				ItemSetFault(item, ITEM_BAD_ENCODING, detail);
+			break;
+		case ERRCODE_INVALID_TEXT_REPRESENTATION:
+			lone = lone_escape(item->text);
+			if (lone != NULL)
+				ItemSetFault(item, ITEM_LONE_SURROGATE, psprintf("%s is half of a surrogate pair, which is no character", lone));
+			else
+				ItemSetFault(item, ITEM_BROKEN_JSON, detail);
+			break;
+		case ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE:
+			ItemSetFault(item, ITEM_NUMBER_RANGE, detail);
+			break;
+		default:				/* jsonb's own limits */
+			ItemSetFault(item, ITEM_TOO_LARGE, detail);
+	}
+}
+
+/* Errors that tell something about the text. */
+static bool
+is_about_text(const ErrorData *error)
+{
+	return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_DATA_EXCEPTION ||
+		error->sqlerrcode == ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+}
+
+/*
+ * The text as jsonb.  Errors are caught without a subtransaction: the functions
+ * called, for the encoding and for jsonb's input, compute a value from a string in
+ * allocated memory and leave nothing behind that an abort would have to undo.  Before
+ * PostgreSQL 16 they have no other way to report an error, and the conversion of
+ * encodings has none yet.  What is not about the text goes on as it was.
+ */
+static void
+parse_text(CosmosItem *item)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		char	   *text = pg_any_to_server(item->text, item->length, PG_UTF8);
+
+		item->doc = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		if (!is_about_text(error))
+			PG_RE_THROW();
+		FlushErrorState();
+		set_fault_of_error(item, error);
+	}
+	PG_END_TRY();
+}
+
+void
+ItemParse(CosmosItem *item, int depth)
+{
+	ItemSetFault(item, ITEM_SOUND, NULL);
+	if (item->length > MAX_ITEM_BYTES && compact_size(item) > MAX_ITEM_BYTES)
+		ItemSetFault(item, ITEM_TOO_LARGE, psprintf("the item has more than %d bytes, Cosmos DB's limit", MAX_ITEM_BYTES));
+	else if (depth > MAX_ITEM_DEPTH)
+		ItemSetFault(item, ITEM_TOO_DEEP, psprintf("the item is nested more than %d levels deep, Cosmos DB's limit", MAX_ITEM_DEPTH));
+	else
+		parse_text(item);
+	if (item->doc != NULL && !JB_ROOT_IS_OBJECT(item->doc))
+		ItemSetFault(item, ITEM_NOT_AN_OBJECT, "an item is a JSON object");
+}
+
+void
+ItemFromText(CosmosItem *item, char *text, int length)
+{
+	char	   *utf8 = pg_server_to_any(text, length, PG_UTF8);
+
+	item->file = NULL;
+	item->line = 1;
+	item->offset = 0;
+	item->text = utf8 == text ? pnstrdup(text, length) : utf8;
+	item->length = strlen(item->text);
+	ItemParse(item, ItemDepth(item->text, item->length));
+}
+
+/* Append what can be converted of a text of UTF-8; gives how many of its bytes that are. */
+static int
+append_valid(StringInfo to, const char *p, int length)
+{
+	int			encoding = GetDatabaseEncoding();
+	Oid			conversion;
+
+	if (encoding == PG_UTF8 || encoding == PG_SQL_ASCII)
+	{
+		length = pg_encoding_verifymbstr(PG_UTF8, p, length);
+		appendBinaryStringInfo(to, p, length);
+		return length;
+	}
+	conversion = FindDefaultConversionProc(PG_UTF8, encoding);
+	if (!OidIsValid(conversion))
+		return 0;
+	enlargeStringInfo(to, length * MAX_CONVERSION_GROWTH + 1);
+	length = pg_do_encoding_conversion_buf(conversion, PG_UTF8, encoding, (unsigned char *) p, length,
+										   (unsigned char *) to->data + to->len, to->maxlen - to->len, true);
+	to->len += strlen(to->data + to->len);
+	return length;
+}
+
+char *
+ItemPrintable(const CosmosItem *item, int limit)
+{
+	StringInfoData text;
+	int			length = Min(limit, item->length);
+	int			at = 0;
+
+	/* A limit doesn't cut a character. */
+	if (length < item->length)
+		length = pg_encoding_mbcliplen(PG_UTF8, item->text, item->length, length);
+	initStringInfo(&text);
+	while (at < length)
+	{
+		at += append_valid(&text, item->text + at, length - at);
+		if (at < length)
+			appendStringInfo(&text, "\\x%02X", (unsigned char) item->text[at++]);
+	}
+	return text.data;
+}
