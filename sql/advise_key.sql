@@ -124,6 +124,16 @@ CREATE TABLE empty (LIKE events);
 SELECT * FROM advise_key('empty', '{/id,"/tenant_id,/user_id"}', '{SELECT FROM empty WHERE id = 1}');
 SELECT create_container('empty', '{/tenant_id}');
 SELECT count(*), max(score), max(logical_partitions) FROM advise_key('empty');
+-- what looks like a time, of the values that there are; long texts; a level that divides little
+CREATE TABLE traits (month text, at timestamptz, share numeric, employee int, center int, review text, code text);
+INSERT INTO traits SELECT CASE WHEN i % 3 > 0 THEN '2025-0' || 1 + i % 9 END, CASE WHEN i % 2 = 0 THEN timestamptz '2025-01-01' + i * interval '1 min' END,
+	CASE WHEN i % 4 = 0 THEN i + 0.5 WHEN i % 4 = 1 THEN i END, i % 600, CASE WHEN i % 600 < 10 AND i > 3000 THEN 1000 ELSE i % 40 END,
+	repeat('lorem ipsum ', 12) || i, 'k' || i % 70 FROM generate_series(1, 6000) i;
+SELECT candidate, logical_partitions AS keys, warning FROM advise_key('traits', '{/month,/at,/share,/review,"/employee,/center",/code}'), unnest(warnings) warning
+WHERE warning ~ 'time-like|measured|long texts|follow' ORDER BY 1, 3;
+-- proposed with a warning, and not as a part of others
+SELECT candidate FROM advise_key('traits') WHERE candidate ~ '/review' ORDER BY 1;
+
 CREATE TABLE nothing ();
 SELECT * FROM advise_key('nothing');
 CREATE TABLE single AS SELECT 1 AS a, NULL::text AS b;

@@ -55,9 +55,14 @@ CREATE TABLE many (k text, id int);
 INSERT INTO many SELECT '大客户株式会社' || i, i FROM generate_series(1, 20000) i;
 SELECT create_container('many', '{/k}', '{256}');
 SELECT faults(d), drawn(d, '"leaf"') AS leaves, drawn(d, '"key"') AS keys, drawn(d, '"rest"') AS rests, length(d) < 500000 AS small FROM diagram('many') d;
+-- the small ones of a hot key are hot; shares are of the bytes; frames are explained where there are some
+SELECT drawn(d, '>28 more: [^<]*</title><rect class="hotkey"') AS rest, drawn(d, '900 items, 36 kB \(88.3 %\)') AS share,
+	d ~ 'range of one path' AS frame FROM diagram('"b<&"">"') d;
+SELECT d ~ 'range of one path' AS frame FROM diagram('nested') d;
 -- nothing in it
 CREATE TABLE empty (tenant text, usr text);
 SELECT create_container('empty', '{/tenant,/usr}');
+SELECT d ~ 'physical partition, empty<' AS legend, d ~ '0 bytes<' AS none FROM diagram('empty') d;
 SELECT faults(d), drawn(d, '"leaf"') AS leaves, drawn(d, '"(hot)?key"') AS keys FROM diagram('empty') d;
 SELECT * FROM partition_map('empty') LIMIT 2;
 

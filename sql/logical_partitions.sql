@@ -53,6 +53,9 @@ SELECT * FROM logical_partitions('logins', sample => 101);
 SELECT * FROM logical_partitions('logins', sample => 'NaN');
 SELECT * FROM logical_partitions('by_hand');
 SELECT * FROM logical_partitions('logins_p0_0');
+CREATE VIEW seen AS SELECT * FROM logins;
+SELECT * FROM logical_partitions('seen');
+DROP VIEW seen;
 SELECT * FROM logical_partitions(NULL);
 SELECT * FROM logical_partitions(0);
 

@@ -185,7 +185,8 @@ best_paths(Advice *advice)
 		Candidate  *candidate = lfirst(cell);
 
 		candidate->score = JudgementScore(advice, candidate);
-		if (candidate->prefixes[0].groups > 1 && !CandidateIsMeasured(candidate, 0) && candidate->undefined < 0.5)
+		if (candidate->prefixes[0].groups > 1 && !CandidateIsMeasured(candidate, 0) && !CandidateIsWordy(candidate, 0) &&
+			candidate->undefined < 0.5)
 			best = lappend(best, candidate);
 	}
 	list_sort(best, compare_scores);
@@ -286,6 +287,20 @@ put_candidate(const Advice *advice, const Candidate *candidate, ReturnSetInfo *r
 }
 
 static void
+tell_no_candidates(const Advice *advice, bool given)
+{
+	if (given)
+		ereport(NOTICE,
+				(errmsg("there is no candidate in the array"),
+				 errhint("Name some, or give NULL to have them proposed.")));
+	else
+		ereport(NOTICE,
+				(errmsg("no column of \"%s\" can be a partition key as it is", RelationGetRelationName(advice->rel)),
+				 errhint("Keys are columns of a type for text, whole numbers, numeric, boolean, uuid, dates and times,"
+						 " or properties that documents in jsonb have. Name the candidates to try others.")));
+}
+
+static void
 check_arguments(FunctionCallInfo fcinfo)
 {
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(3))
@@ -329,7 +344,9 @@ advise_key(PG_FUNCTION_ARGS)
 	foreach(cell, advice.candidates)
 		Judge(&advice, lfirst(cell));
 	list_sort(advice.candidates, compare_scores);
-	if (advice.sample.nrows == 0)
+	if (advice.candidates == NIL)
+		tell_no_candidates(&advice, !PG_ARGISNULL(1));
+	else if (advice.sample.nrows == 0)
 		ereport(NOTICE,
 				(errmsg("\"%s\" has no rows to judge a key by", RelationGetRelationName(advice.rel))));
 	foreach(cell, advice.candidates)

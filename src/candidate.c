@@ -82,6 +82,7 @@ group_rows(Grouping *grouping, const Sample *sample, const KeyedRow *rows)
 	int			largest = 0;
 	double		largest_bytes = 0;
 	double		widest = 0;		/* bytes of a row on a group's average */
+	double		squares = 0;
 
 	for (int start = 0, end; start < sample->nrows; start = end)
 	{
@@ -90,6 +91,7 @@ group_rows(Grouping *grouping, const Sample *sample, const KeyedRow *rows)
 		for (end = start; end < sample->nrows && rows[end].key == rows[start].key; end++)
 			bytes += sample->bytes[rows[end].row];
 		groups++;
+		squares += (double) (end - start) * (end - start);
 		met_once += end - start == 1 ? 1 : 0;
 		bytes /= end - start;
 		widest = Max(widest, bytes);
@@ -101,6 +103,7 @@ group_rows(Grouping *grouping, const Sample *sample, const KeyedRow *rows)
 		}
 	}
 	grouping->groups = estimate_groups(sample, groups, met_once);
+	grouping->concentration = squares / sample->nrows / sample->nrows;
 	grouping->largest_share = (double) largest / sample->nrows;
 	/* No less than a group of the average size has. */
 	if (!sample->complete)
@@ -131,15 +134,19 @@ measure_prefixes(Candidate *candidate, const Sample *sample)
 	pfree(keys);
 }
 
-/* Count the rows for which a level's value has a mark, as a share of all. */
+/* Count the values of a level that have a mark, as a share of those that there are. */
 static double
 marked_share(const Sample *sample, const SamplePath *path, uint8 mark)
 {
 	int			marked = 0;
+	int			present = 0;
 
 	for (int i = 0; i < sample->nrows; i++)
+	{
 		marked += path->values[i] & mark ? 1 : 0;
-	return (double) marked / sample->nrows;
+		present += (path->values[i] & VALUE_KIND) == VALUE_PRESENT ? 1 : 0;
+	}
+	return (double) marked / Max(present, 1);
 }
 
 /* The share of rows with the same value at two levels. */
@@ -175,6 +182,7 @@ measure_values(Candidate *candidate, const Sample *sample)
 
 		candidate->times[level] = marked_share(sample, path, VALUE_TIME);
 		candidate->fractions[level] = marked_share(sample, path, VALUE_FRACTION);
+		candidate->texts[level] = marked_share(sample, path, VALUE_WORDY);
 		if (level > 0)
 			candidate->equal[level] = equal_share(sample, &sample->paths[candidate->paths[level - 1]], path);
 	}
@@ -231,12 +239,19 @@ CandidateIsMeasured(const Candidate *candidate, int level)
 }
 
 bool
+CandidateIsWordy(const Candidate *candidate, int level)
+{
+	return candidate->texts[level] >= 0.1;
+}
+
+/* It adds few keys, and those that it divides are few: a single large one would show. */
+bool
 CandidateIsFollowing(const Candidate *candidate, int level)
 {
 	const Grouping *above = &candidate->prefixes[level - 1];
 	const Grouping *own = &candidate->prefixes[level];
 
-	return own->groups <= 1.05 * above->groups && own->largest_share >= 0.95 * above->largest_share;
+	return own->groups <= 1.05 * above->groups && own->concentration >= 0.95 * above->concentration;
 }
 
 bool

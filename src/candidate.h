@@ -16,6 +16,7 @@ typedef struct Grouping
 	double		largest_share;	/* of the rows */
 	int			largest_row;	/* in the sample: one of those with the most frequent values */
 	double		largest_bytes;	/* of any group, in the whole table */
+	double		concentration;	/* share of the rows that are in the group of a row, on the average */
 } Grouping;
 
 typedef struct Candidate
@@ -31,6 +32,7 @@ typedef struct Candidate
 	double		not_scalar;
 	double		times[MAX_LEVELS];	/* share of a level's values that look like dates, and that are fractions */
 	double		fractions[MAX_LEVELS];
+	double		texts[MAX_LEVELS];	/* and that are long texts */
 	double		skew;			/* largest physical partition over the average */
 
 	bool		queried;		/* there are queries of the table */
@@ -59,6 +61,9 @@ CandidateKeys(const Candidate *candidate)
 /* Whether a level's values are dates or times; whether they are fractions, which measure something. */
 extern bool CandidateIsTime(const Candidate *candidate, int level);
 extern bool CandidateIsMeasured(const Candidate *candidate, int level);
+
+/* Whether many of a level's values are long texts. */
+extern bool CandidateIsWordy(const Candidate *candidate, int level);
 
 /*
  * Whether a level tells no rows apart that those above don't; whether most rows have the values

@@ -5,6 +5,7 @@
 #ifndef PARTITIONKEY_CAUSE_H
 #define PARTITIONKEY_CAUSE_H
 
+#include "cast.h"
 #include "routing.h"
 
 typedef enum CauseKind
@@ -19,33 +20,32 @@ typedef enum CauseKind
 	CAUSE_TYPE,					/* the other side has a type that makes PostgreSQL cast the column, or another operator */
 	CAUSE_COLLATION,
 	CAUSE_NOT_DISTINCT,			/* IS NOT DISTINCT FROM */
-	CAUSE_IS_TRUE,				/* IS TRUE, IS NOT FALSE ... */
-	CAUSE_NULL_TEST,			/* IS NULL */
+	CAUSE_IS_TRUE,				/* IS TRUE, IS NOT FALSE ..., of the column or an equality */
+	CAUSE_NULL_TEST,			/* IS [NOT] NULL */
 	CAUSE_OPERATOR,				/* another operator */
 	CAUSE_VOLATILE,				/* the value may differ from row to row */
-	CAUSE_SAME_ROW,				/* compared with another column of the row */
+	CAUSE_SAME_ROW,				/* compared with another column of the row, or a sub-select for it */
 	CAUSE_ARRAY,				/* elements of an array that come too late for pruning */
 	CAUSE_SUBSELECT,
 	CAUSE_JOIN,
-	CAUSE_OUTER_JOIN,			/* a condition of an outer join that keeps all rows of the table */
+	CAUSE_LATE,					/* in an outer join that keeps all rows of the table, or outside of the sub-select that reads it */
 	CAUSE_UNPRUNED				/* would prune, but did not */
 } CauseKind;
 
 typedef struct Cause
 {
 	CauseKind	kind;
-	const char *what;			/* the operator, function or type, or NULL */
-	Oid			type;			/* to which the column is cast */
+	const char *what;			/* the operator, function, type .., or NULL */
+	Oid			type;			/* to which the column is cast, or that of the values */
+	CastFit		fit;			/* of this type, or collation */
+	Node	   *value;			/* or pattern; NULL where it doesn't matter */
 } Cause;
 
-/* Judge the conditions on the key column of a level; the first that says something counts. */
+/*
+ * Judge the conditions on the key column of a level; the first that says something
+ * counts, and one on the rows before those that come later (joins).
+ */
 extern Cause CauseOf(const RoutingKey *key, int level, List *conditions, List *joins);
-
-/* Whether a condition compares the key column of a level with what is read elsewhere: other tables' rows, sub-selects. */
-extern bool CauseIsElsewhere(const RoutingKey *key, int level, List *conditions, List *joins);
-
-/* Whether it would be an equality in Cosmos DB, which has no collations, strings for uuids and times, and one type of numbers. */
-extern bool CauseIsPostgresOnly(const RoutingKey *key, int level, Cause cause);
 
 /* In words; the hint may be NULL. */
 extern char *CauseReason(const RoutingKey *key, int level, Cause cause);

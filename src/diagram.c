@@ -26,7 +26,6 @@
 #define PADDING				4		/* inside a frame */
 #define HEADER				64
 #define LEGEND				84
-#define NAMED_PIXELS		60		/* for each pixel of its height, a name takes about that many */
 
 /* The size of boxes for so many leaves. */
 typedef struct Scale
@@ -63,6 +62,7 @@ typedef struct Picture
 	int64		items;			/* of all leaves */
 	int64		bytes;
 	int64		most;			/* bytes of the largest leaf */
+	bool		framed;			/* there are frames */
 	const Scale *scale;
 	int			leaf_width;
 	StringInfoData svg;
@@ -168,17 +168,18 @@ size_in_words(int64 bytes)
 	return TextDatumGetCString(DirectFunctionCall1(pg_size_pretty, Int64GetDatum(bytes)));
 }
 
+/* The share of the bytes, as what is drawn. */
 static double
 share_in_percent(const Picture *picture, const Contents *contents)
 {
-	return picture->items == 0 ? 0 : 100.0 * contents->items / picture->items;
+	return picture->bytes == 0 ? 0 : 100.0 * contents->bytes / picture->bytes;
 }
 
 /* What a leaf or key holds, in words. */
 static char *
 contents_in_words(const Picture *picture, const Contents *contents)
 {
-	return psprintf(INT64_FORMAT " items (%.1f %%), %s", contents->items, share_in_percent(picture, contents), size_in_words(contents->bytes));
+	return psprintf(INT64_FORMAT " items, %s (%.1f %%)", contents->items, size_in_words(contents->bytes), share_in_percent(picture, contents));
 }
 
 /* A range of the hash space by the first digits of its bounds. */
@@ -234,7 +235,7 @@ make_boxes(const Picture *picture, int *next, int end, int level)
 
 /* Place boxes in rows; sets the size that they need. */
 static void
-place_boxes(const Picture *picture, List *boxes, int room, int *width, int *height)
+place_boxes(Picture *picture, List *boxes, int room, int *width, int *height)
 {
 	int			x = 0;
 	int			y = 0;
@@ -250,6 +251,7 @@ place_boxes(const Picture *picture, List *boxes, int room, int *width, int *heig
 		box->height = picture->scale->height;
 		if (box->leaf == NULL)
 		{
+			picture->framed = true;
 			place_boxes(picture, box->boxes, room - 2 * PADDING, &box->width, &box->height);
 			box->width += 2 * PADDING;
 			box->height += 2 * PADDING + picture->scale->font + 2;
@@ -287,20 +289,17 @@ draw_key(Picture *picture, const Contents *key, Area area)
 		draw_parts(picture, key, (Area) {area.x + 2, area.y + strip, area.width - 4, area.height - strip - 2});
 }
 
-/* The keys that have no box of their own; and the name of the largest that has one, if it is too small for that. */
+/* The keys that have no box of their own, and are hot as what they are parts of. */
 static void
-draw_rest(Picture *picture, const Contents *rest, const char *largest, Area area)
+draw_rest(Picture *picture, const Contents *rest, Area area)
 {
 	int			line = picture->scale->font + 2;
 
 	put_title(&picture->svg, psprintf(INT64_FORMAT " more: %s", rest->nparts, contents_in_words(picture, rest)));
-	put_box(&picture->svg, "rest", area);
+	put_box(&picture->svg, rest->level > 0 && rest->hot ? "hotkey" : "rest", area);
 	if (area.height >= line)
 		put_text(&picture->svg, "quiet", area.x + 3, area.y + line - 3, line - 3, area.width - 6, "start",
 				 psprintf(INT64_FORMAT " more", rest->nparts));
-	if (largest != NULL && area.height >= 2 * line && area.width >= 8 * line)
-		put_text(&picture->svg, "quiet", area.x + 3, area.y + 2 * line - 3, line - 3, area.width - 6, "start",
-				 psprintf("largest: %s", largest));
 	appendStringInfoString(&picture->svg, "</g>\n");
 }
 
@@ -365,12 +364,10 @@ draw_parts(Picture *picture, const Contents *whole, Area area)
 	rest.nparts -= list_length(whole->parts);
 	if (rest.nparts > 0)
 	{
-		const Contents *largest = linitial(whole->parts);
-		double		pixels = area.width * area.height * largest->bytes / whole->bytes;
 		Area		below;
 
 		cut_area(&area, &below, (double) bytes / whole->bytes);
-		draw_rest(picture, &rest, pixels < NAMED_PIXELS * picture->scale->font ? largest->label : NULL, below);
+		draw_rest(picture, &rest, below);
 	}
 	draw_keys(picture, whole->parts, 0, list_length(whole->parts), bytes, area);
 }
@@ -477,12 +474,14 @@ draw_header(Picture *picture)
 static void
 draw_legend(Picture *picture, int y)
 {
+	/* the last for frames, if there are some */
 	const struct
 	{
 		const char *class;
 		char	   *text;
 	}			entries[] = {
-		{"leaf", psprintf("physical partition, filled by its bytes; a full one has %s", size_in_words(picture->most))},
+		{"leaf", picture->most == 0 ? "physical partition, empty"
+		: psprintf("physical partition, filled by its bytes, with their share of all; a full one has %s", size_in_words(picture->most))},
 		{"key", picture->count.container->levels == 1 ? "logical partition, its area in proportion to its bytes"
 			: "key, its area in proportion to its bytes; in it, keys of the next level"},
 		{"rest", "all smaller ones together"},
@@ -492,7 +491,7 @@ draw_legend(Picture *picture, int y)
 		{"frame", "range of one path that is divided by the next"}
 	};
 
-	for (size_t i = 0; i < lengthof(entries); i++)
+	for (size_t i = 0; i < lengthof(entries) - (picture->framed ? 0 : 1); i++)
 	{
 		int			column = (WIDTH - 2 * MARGIN) / 2;
 		Area		area = {MARGIN + i % 2 * column, y + i / 2 * 24, 24, 14};

@@ -9,7 +9,6 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/bitmapset.h"
-#include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/planner.h"
 #include "parser/parsetree.h"
@@ -18,6 +17,7 @@
 
 #include "cause.h"
 #include "compat.h"
+#include "cosmos.h"
 #include "planscan.h"
 #include "predicate.h"
 #include "routing.h"
@@ -121,39 +121,14 @@ scan_routing(const PredicateScan *scan, const RoutingKey *key)
 	List	   *bound = scan->bound;
 	Plan	   *found = scan->rti != 0 ? PlanFindScan(scan->plan, scan->rti) : NULL;
 
+	ListCell   *cell;
+
+	/* The plan adds what a nested loop looks up; its other conditions have been seen, or were made of those for an index. */
 	if (found)
-		bound = list_concat_copy(bound, PredicateBound(PlanScanConditions(scan->plan, found, scan->relid)));
+		foreach(cell, PredicateBound(PlanScanConditions(scan->plan, found, scan->relid)))
+			if (((BoundExpression *) lfirst(cell))->values == 0)
+				bound = lappend(list_copy(bound), lfirst(cell));
 	return RoutingOf(key, bound, false);
-}
-
-/* What Cosmos DB would make of the same conditions. */
-static const char *
-cosmos_routing(const PredicateScan *scan, const RoutingKey *key, const Routing *routing)
-{
-	List	   *bound = NIL;
-	Routing		there;
-
-	if (scan->command == CMD_INSERT)
-		return RoutingName(routing->kind);
-	/* Its items have no casts, no collations and one type of numbers. */
-	for (int i = 0; i < key->container->levels; i++)
-	{
-		BoundExpression *level = palloc0(sizeof(BoundExpression));
-		Cause		cause = CauseOf(key, i, scan->conditions, scan->joins);
-		bool		elsewhere = routing->bound[i] ? routing->dependent[i] :
-			cause.kind != CAUSE_OUTER_JOIN && CauseIsElsewhere(key, i, scan->conditions, scan->joins);
-
-		/* It has no joins of containers, and no sub-selects on others. */
-		if (i == 0 && elsewhere)
-			return "not possible";
-		if (elsewhere || (!routing->bound[i] && !CauseIsPostgresOnly(key, i, cause)))
-			break;
-		level->expr = (Node *) makeVar(1, key->attnums[i], InvalidOid, -1, InvalidOid, 0);
-		level->values = routing->bound[i] ? routing->values[i] : Max(routing->values[i], 1);
-		bound = lappend(bound, level);
-	}
-	there = RoutingOf(key, bound, false);
-	return RoutingName(there.kind);
 }
 
 /* Words for what is not known before the statement runs, or NULL. */
@@ -162,6 +137,8 @@ unknown_reason(const PredicateScan *scan, const Routing *routing)
 {
 	for (int i = 0; i < MAX_LEVELS; i++)
 	{
+		if (routing->bound[i] && routing->dependent[i] && routing->values[i] > 0)
+			return "the partitions are chosen while it runs, by a sub-select";
 		if (!routing->bound[i] || routing->values[i] != 0)
 			continue;
 		if (scan->command == CMD_INSERT)
@@ -171,6 +148,36 @@ unknown_reason(const PredicateScan *scan, const Routing *routing)
 		return "the length of an array is not known; partitions_hit is for one key";
 	}
 	return NULL;
+}
+
+/* Conditions that the user wrote, not a policy of row security. */
+static List *
+written_conditions(const PredicateScan *scan)
+{
+	List	   *written = NIL;
+	ListCell   *info;
+	ListCell   *condition;
+
+	forboth(info, scan->rel->baserestrictinfo, condition, scan->conditions)
+		if (lfirst_node(RestrictInfo, info)->security_level >= scan->root->qual_security_level)
+			written = lappend(written, lfirst(condition));
+	return written;
+}
+
+/* Why a level has no value, in words. */
+static char *
+fan_out_reason(const PredicateScan *scan, const RoutingKey *key, const Routing *routing, char **hint)
+{
+	List	   *joins = list_concat_copy(scan->joins, scan->rti != 0 ? PlanOutsideConditions(scan->plan, scan->rti) : NIL);
+	char	   *reason = RoutingReason(key, routing, scan->command, scan->conditions, joins, hint);
+	List	   *written = written_conditions(scan);
+
+	if (CauseOf(key, routing->leading, scan->conditions, joins).kind != CauseOf(key, routing->leading, written, joins).kind)
+	{
+		*hint = psprintf("Add the condition %s = ..., or change the policy.", quote_identifier(key->container->columns[routing->leading]));
+		return psprintf("%s; the condition is that of a row security policy", reason);
+	}
+	return reason;
 }
 
 /* Why it is not one key, in words, and what to do about it (NULL if nothing is). */
@@ -184,7 +191,7 @@ scan_reason(const PredicateScan *scan, const RoutingKey *key, const Routing *rou
 	if (hit == 0)
 		return "no row can meet the conditions: nothing is read";
 	if (routing->leading < key->container->levels && scan->command != CMD_INSERT)
-		reason = RoutingReason(key, routing, scan->command, scan->conditions, scan->joins, hint);
+		reason = fan_out_reason(scan, key, routing, hint);
 	if (unknown && hit > 0)
 		reason = reason ? psprintf("%s; %s", reason, unknown) : pstrdup(unknown);
 	return reason;
@@ -221,12 +228,12 @@ explain_scan(ReturnSetInfo *result, const PredicateScan *scan, const Container *
 	bool		nulls[9] = {false};
 
 	values[0] = ObjectIdGetDatum(container->relid);
-	values[1] = CStringGetTextDatum(RoutingName(hit == 0 ? ROUTING_SINGLE : routing.kind));
+	values[1] = CStringGetTextDatum(hit == 0 ? "none" : RoutingName(routing.kind));
 	values[2] = Int32GetDatum(routing.leading);
 	values[3] = Int32GetDatum(container->levels);
 	values[4] = Int32GetDatum(hit);
 	values[5] = Int32GetDatum(total);
-	values[6] = CStringGetTextDatum(cosmos_routing(scan, key, &routing));
+	values[6] = CStringGetTextDatum(CosmosRouting(scan, key, &routing));
 	nulls[7] = reason == NULL;
 	values[7] = reason ? CStringGetTextDatum(reason) : (Datum) 0;
 	nulls[8] = hint == NULL;

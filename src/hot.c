@@ -20,26 +20,23 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "compat.h"
+#include "puid.h"
 #include "sql.h"
 #include "stats.h"
+#include "timelike.h"
 
 /* Values that grow with time: the correlation of value and place, and items a value, from which on they count as such. */
 #define TIME_CORRELATION	0.9
 #define TIME_ITEMS			20
 
-/*
- * What a value looks like that has a date in it, a year with a month at least, a
- * week or a quarter, or is seconds or milliseconds since 1970.  Numbers that are
- * counted up look like it now and then, but not so many in a row.
- */
-#define TIME_PATTERN		"(^|\\D)(19|20)\\d\\d([-/._](0[1-9]|1[0-2])|-?(W\\d\\d\\d?|Q[1-4])|" \
-							"(0[1-9]|1[0-2])((0[1-9]|[12]\\d|3[01])(\\d\\d){0,3})?)(\\D|$)|^1\\d{9}(\\d{3})?$"
+/* Numbers that are counted up look like times now and then, but not so many in a row. */
 #define TIME_VALUES			40
 
 /* Columns of the query. */
 enum
 {
-	KIND = 1, LEVEL, KEY, ITEMS, BYTES, READS, WRITES, LEAVES, PART, LARGEST, VALUES, TIME_LIKE
+	KIND = 1, LEVEL, KEY, ITEMS, BYTES, READS, WRITES, LEAVES, PART, LARGEST, VALUES, LATEST
 };
 
 typedef struct Row
@@ -93,7 +90,7 @@ append_leaves(StringInfo sql, const Hot *hot)
 
 	appendStringInfo(sql, " UNION ALL SELECT 'p', 0, CASE WHEN greatest(items, bytes, reads, writes) > %.17g THEN"
 					 " (SELECT jsonb_build_array(%s) FROM c%d WHERE c%d.leaf = p.leaf ORDER BY items DESC, %s LIMIT 1) END,"
-					 " items, bytes, reads, writes, ARRAY[leaf], (keys = 1)::int, largest, 0, false, place"
+					 " items, bytes, reads, writes, ARRAY[leaf], (keys = 1)::int, largest, 0, NULL, place"
 					 " FROM (SELECT leaf, place, keys, leaf.items / total.items AS items, leaf.bytes / total.bytes AS bytes,"
 					 " leaf.largest / leaf.items AS largest, reads, writes FROM total, activity LEFT JOIN leaf USING (leaf)) p",
 					 hot->uneven, keys, levels, levels, keys);
@@ -115,14 +112,14 @@ hot_query(const Hot *hot)
 						   " SELECT 'k' AS kind, level, hot.key, hot.items / total.items AS items, hot.bytes / total.bytes AS bytes,"
 						   " NULL::float8 AS reads, NULL::float8 AS writes, holders,"
 						   " hot.items / (SELECT sum(leaf.items) FROM leaf WHERE leaf.leaf = ANY (holders)) AS part,"
-						   " next.items / hot.items AS largest, values::float8, false AS time_like, 0 AS place"
+						   " next.items / hot.items AS largest, values::float8, NULL::text[] AS latest, 0 AS place"
 						   " FROM total, hot LEFT JOIN next USING (level, key)");
 	append_leaves(&sql, hot);
 	/* the latest value of the first level */
 	appendStringInfo(&sql, " UNION ALL (SELECT 'l', 1, jsonb_build_array(k1), sum(c1.items) / max(total.items), NULL, NULL, NULL, array_agg(leaf),"
-					 " max(total.items) / count(*) OVER (), 0, count(*) OVER (), (SELECT bool_and(jsonb_build_array(k1) ->> 0 ~ %s)"
-					 " FROM (SELECT DISTINCT k1 FROM c1 ORDER BY k1 DESC LIMIT %d) latest), 0"
-					 " FROM c1, total GROUP BY k1 ORDER BY k1 DESC LIMIT 1)", quote_literal_cstr(TIME_PATTERN), TIME_VALUES);
+					 " max(total.items) / count(*) OVER (), 0, count(*) OVER (),"
+					 " ARRAY(SELECT coalesce(jsonb_build_array(k1) ->> 0, '') FROM (SELECT DISTINCT k1 FROM c1 ORDER BY k1 DESC LIMIT %d) latest), 0"
+					 " FROM c1, total GROUP BY k1 ORDER BY k1 DESC LIMIT 1)", TIME_VALUES);
 	appendStringInfoString(&sql, " ORDER BY kind, level, items DESC, bytes DESC, place, key");
 	return sql.data;
 }
@@ -134,6 +131,19 @@ number_of(HeapTuple tuple, TupleDesc desc, int column)
 	Datum		value = SPI_getbinval(tuple, desc, column, &isnull);
 
 	return isnull ? -1 : DatumGetFloat8(value);
+}
+
+static bool
+all_time_like(ArrayType *texts)
+{
+	Datum	   *elements;
+	int			n;
+
+	deconstruct_array_builtin(texts, TEXTOID, &elements, NULL, &n);
+	for (int i = 0; i < n; i++)
+		if (!TimeLikeText(VARDATA_ANY(elements[i]), VARSIZE_ANY_EXHDR(elements[i])))
+			return false;
+	return true;
 }
 
 static void
@@ -153,7 +163,8 @@ read_row(Row *row, HeapTuple tuple, TupleDesc desc)
 	row->part = number_of(tuple, desc, PART);
 	row->largest = number_of(tuple, desc, LARGEST);
 	row->values = number_of(tuple, desc, VALUES);
-	row->time_like = DatumGetBool(SPI_getbinval(tuple, desc, TIME_LIKE, &isnull));
+	value = SPI_getbinval(tuple, desc, LATEST, &isnull);
+	row->time_like = !isnull && all_time_like(DatumGetArrayTypeP(value));
 }
 
 static void
@@ -229,42 +240,66 @@ shares_in_words(const Row *row, double limit, double *greatest)
 	return words.data;
 }
 
-/* What divides a logical partition. */
+/* What divides a logical partition, after "only". */
 static const char *
 spreading(const Container *container)
 {
-	return container->levels < MAX_LEVELS ? "a suffix (partitionkey.hash_suffix) or one more level in the key"
-		: "a suffix (partitionkey.hash_suffix)";
+	bool		room = container->levels < MAX_LEVELS;
+
+	/* A PUID is placed by its family, which a suffix would be a part of. */
+	if (PuidTypeOf(getBaseType(ContainerColumnType(container, container->levels - 1))) == PUID_ITSELF)
+		return room ? "one more level in the key (a PUID takes no suffix)" : "PUIDs of more families (a PUID takes no suffix)";
+	return room ? "a suffix (partitionkey.hash_suffix) or one more level in the key" : "a suffix (partitionkey.hash_suffix)";
+}
+
+/*
+ * A call and what it does, as a comment, so that the whole can be run; of somebody
+ * else's container only he can.
+ */
+static char *
+call(const Container *container, const char *procedure, const char *arguments, const char *comment)
+{
+	return psprintf("%sCALL partitionkey.%s(%s)%s%s", OwnsRelation(container->relid, GetUserId()) ? "" : "by the owner: ",
+					procedure, arguments, comment ? " -- " : "", comment ? comment : "");
 }
 
 static char *
-isolating(const Container *container, const Row *row)
+isolating(const Container *container, const Row *row, const char *comment)
 {
-	return psprintf("CALL partitionkey.isolate_key(%s, %s)",
-					quote_literal_cstr(QualifiedName(container->relid)), quote_literal_cstr(row->text));
+	return call(container, "isolate_key",
+				psprintf("%s, %s", quote_literal_cstr(QualifiedName(container->relid)), quote_literal_cstr(row->text)), comment);
+}
+
+/* What the levels below a key do, or could. */
+static char *
+key_division(const Hot *hot, const Row *row, bool alone)
+{
+	const Container *container = hot->count.container;
+	List	   *leaves = leaves_of(hot, row);
+	const char *path;
+	char	   *arguments;
+
+	if (row->level == container->levels)
+		return psprintf("only %s divides it", spreading(container));
+	path = container->paths[row->level];
+	if (row->largest > 0.5)
+		return psprintf("the next level, %s, divides it little, since one value has %.1f %% of it", path, 100 * row->largest);
+	if (list_length(leaves) > 1)
+		return psprintf("the next level, %s, divides it over %d partitions; split those to spread it further",
+						path, list_length(leaves));
+	arguments = psprintf("%s, %s", quote_literal_cstr(QualifiedName(linitial_oid(leaves))), quote_literal_cstr(path));
+	if (alone)
+		return call(container, "split_partition", arguments, "next level: divides it");
+	return psprintf("next level: CALL partitionkey.split_partition(%s) divides it", arguments);
 }
 
 static char *
 key_relief(const Hot *hot, const Row *row)
 {
-	const Container *container = hot->count.container;
-	List	   *leaves = leaves_of(hot, row);
-	char	   *isolate = "";
-	const char *path;
-
 	if (row->part < 1)
-		isolate = psprintf("isolate: %s keeps it apart from the others; ", isolating(container, row));
-	if (row->level == container->levels)
-		return psprintf("%sonly %s divides it", isolate, spreading(container));
-	path = container->paths[row->level];
-	if (row->largest > 0.5)
-		return psprintf("%sthe next level, %s, divides it little, since one value has %.1f %% of it",
-						isolate, path, 100 * row->largest);
-	if (list_length(leaves) > 1)
-		return psprintf("%sthe next level, %s, divides it over %d partitions; split those to spread it further",
-						isolate, path, list_length(leaves));
-	return psprintf("%snext level: CALL partitionkey.split_partition(%s, %s) divides it", isolate,
-					quote_literal_cstr(QualifiedName(linitial_oid(leaves))), quote_literal_cstr(path));
+		return isolating(hot->count.container, row,
+						 psprintf("isolate: keeps it apart from the others; %s", key_division(hot, row, false)));
+	return key_division(hot, row, true);
 }
 
 static char *
@@ -280,12 +315,28 @@ level_relief(const Container *container, int level)
 static char *
 leaf_relief(const Hot *hot, const Row *row)
 {
+	const Container *container = hot->count.container;
+
 	if (row->part == 1)
-		return psprintf("it holds nothing but the key %s, which only %s divides", row->text, spreading(hot->count.container));
+		return psprintf("it holds nothing but the key %s, which only %s divides", row->text, spreading(container));
 	if (row->largest > 0.5)
-		return psprintf("isolate: the key %s has %.1f %% of its items; %s",
-						row->text, 100 * row->largest, isolating(hot->count.container, row));
-	return psprintf("CALL partitionkey.split_partition(%s)", quote_literal_cstr(QualifiedName(linitial_oid(leaves_of(hot, row)))));
+		return isolating(container, row, psprintf("isolate: the key has %.1f %% of its items", 100 * row->largest));
+	return call(container, "split_partition", quote_literal_cstr(QualifiedName(linitial_oid(leaves_of(hot, row)))), NULL);
+}
+
+/* What comes after ranges that carry everything: whether the next level divides them, or could. */
+static char *
+after_ranges(const Hot *hot, const Row *row)
+{
+	const Container *container = hot->count.container;
+	ListCell   *cell;
+
+	if (row->level == container->levels)
+		return "";
+	foreach(cell, hot->count.leaves)
+		if (((Leaf *) lfirst(cell))->levels <= row->level)
+			return psprintf(" until %s divides %s", container->paths[row->level], row->values == 1 ? "it" : "them");
+	return psprintf(", divided by %s", container->paths[row->level]);
 }
 
 /* A level with few values, before the first of its keys. */
@@ -297,8 +348,9 @@ report_level(const Hot *hot, const Row *row)
 
 	if (1 / row->values > hot->threshold)
 		emit(hot, "level", NULL, 1 / row->values,
-			 psprintf("%s %.0f %s%s, so at most %.0f %s everything", levels, row->values, one ? "value" : "values",
-					  hot->count.sample < 100 ? " in the sample" : "", row->values, one ? "range carries" : "ranges carry"),
+			 psprintf("%s %.0f %s%s, so at most %.0f %s everything%s", levels, row->values, one ? "value" : "values",
+					  hot->count.sample < 100 ? " in the sample" : "", row->values, one ? "range carries" : "ranges carry",
+					  after_ranges(hot, row)),
 			 level_relief(hot->count.container, row->level));
 }
 

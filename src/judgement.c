@@ -60,7 +60,7 @@ JudgementQueries(const Advice *advice, Candidate *candidate)
  *	- one half, if each row is a logical partition of its own, up to one if they are few,
  *	- the share of queries that read one logical partition, a prefix counting 0.8 and a fan-out 0.1; if
  *	  none are known 0.8 for one level, 1 for two, of which the first can be asked for, and 0.95 for three,
- *	- one half for each trap: first level a time, level that is updated, measured, or follows the one above.
+ *	- one half for each trap: first level a time, level that is updated, measured, a long text, or follows the one above.
  */
 double
 JudgementScore(const Advice *advice, const Candidate *candidate)
@@ -86,6 +86,8 @@ JudgementScore(const Advice *advice, const Candidate *candidate)
 		if (candidate->updated[level])
 			score /= 2;
 		if (CandidateIsMeasured(candidate, level))
+			score /= 2;
+		if (CandidateIsWordy(candidate, level))
 			score /= 2;
 		if (level > 0 && (CandidateIsFollowing(candidate, level) || CandidateIsDiagonal(candidate, level)))
 			score /= 2;
@@ -235,6 +237,9 @@ warn_of_levels(const Advice *advice, Candidate *candidate)
 				 level > 0 ? "" : ", so what is written at a time meets in one place or is scattered for readers");
 		if (CandidateIsMeasured(candidate, level))
 			warn(candidate, "measured: %s of values of %s are fractions", Percent(candidate->fractions[level]), name);
+		if (CandidateIsWordy(candidate, level))
+			warn(candidate, "long texts: %s of values of %s are too long for names, and long texts make poor keys",
+				 Percent(candidate->texts[level]), name);
 		if (candidate->updated[level])
 			warn(candidate, "mutable: statements update %s, and an item whose key changes moves", name);
 	}

@@ -19,6 +19,7 @@
 
 #include "compat.h"
 #include "planscan.h"
+#include "predicate.h"
 
 Index *
 PlanParents(const PlannedStmt *stmt)
@@ -75,8 +76,10 @@ typedef struct Search
 	const PlannedStmt *stmt;
 	Index	   *parents;
 	Index		rti;
-	bool		joins_wanted;
+	int			subplan;		/* number of the subplan that it was found in, or 0 */
+	bool		grouped;		/* rows are grouped, numbered or counted between it and the nodes above */
 	List	   *joins;			/* clauses of the joins above what was found */
+	List	   *outside;		/* conditions of the sub-selects that it was found in, from outside */
 } Search;
 
 /* Follow a Var of an upper node down to the table that it comes from. */
@@ -90,7 +93,7 @@ static Node *descend(Node *node, void *context);
 
 /* The child that OUTER_VAR means, or what a scan of a subquery's own Vars mean. */
 static const Plan *
-child_of(const Plan *plan, int varno)
+child_of(const PlannedStmt *stmt, const Plan *plan, int varno)
 {
 	if (varno == INNER_VAR)
 		return plan->righttree;
@@ -100,6 +103,8 @@ child_of(const Plan *plan, int varno)
 		return linitial(((const MergeAppend *) plan)->mergeplans);
 	if (IsA(plan, SubqueryScan))
 		return ((const SubqueryScan *) plan)->subplan;
+	if (IsA(plan, CteScan))
+		return list_nth(stmt->subplans, ((const CteScan *) plan)->ctePlanId - 1);
 	return plan->lefttree;
 }
 
@@ -136,9 +141,9 @@ descend(Node *node, void *context)
 		return expression_tree_mutator(node, descend, context);
 	if (var->varno == INDEX_VAR && IsA(at->plan, IndexOnlyScan))
 		return descend(column_expr(((const IndexOnlyScan *) at->plan)->indextlist, var->varattno), context);
-	if (var->varno == OUTER_VAR || var->varno == INNER_VAR || IsA(at->plan, SubqueryScan))
+	if (var->varno == OUTER_VAR || var->varno == INNER_VAR || IsA(at->plan, SubqueryScan) || IsA(at->plan, CteScan))
 	{
-		Descent		below = {at->search, child_of(at->plan, var->varno)};
+		Descent		below = {at->search, child_of(at->search->stmt, at->plan, var->varno)};
 
 		if (below.plan && var->varattno > 0 && var->varattno <= list_length(below.plan->targetlist))
 			return descend(column_expr(below.plan->targetlist, var->varattno), &below);
@@ -169,12 +174,50 @@ nested_loop_clauses(const NestLoop *loop, const Descent *at)
 	return clauses;
 }
 
-/* The clauses of a join node. */
+/* Whether a join limits the rows of one of its sides, keeps all, or leaves out those that the clauses meet. */
+typedef enum JoinEffect
+{
+	JOIN_LIMITS,
+	JOIN_KEEPS,
+	JOIN_EXCLUDES
+} JoinEffect;
+
+static JoinEffect
+join_effect(JoinType type, bool outer)
+{
+	switch (type)
+	{
+		case JOIN_LEFT:
+			return outer ? JOIN_KEEPS : JOIN_LIMITS;
+		case JOIN_RIGHT:
+		case JOIN_SEMI:
+			return outer ? JOIN_LIMITS : JOIN_KEEPS;
+		case JOIN_FULL:
+			return JOIN_KEEPS;
+		case JOIN_ANTI:
+			return outer ? JOIN_EXCLUDES : JOIN_KEEPS;
+#if PG_VERSION_NUM >= 160000
+		case JOIN_RIGHT_ANTI:
+			return outer ? JOIN_KEEPS : JOIN_EXCLUDES;
+#endif
+#if PG_VERSION_NUM >= 180000
+		case JOIN_RIGHT_SEMI:
+			return outer ? JOIN_KEEPS : JOIN_LIMITS;
+#endif
+		default:
+			return JOIN_LIMITS;
+	}
+}
+
+/* What the clauses of a join node say of the rows of one of its sides. */
 static List *
-join_clauses(const Plan *plan, const Search *search)
+join_clauses(const Plan *plan, const Search *search, bool outer)
 {
 	Descent		at = {search, plan};
 	List	   *clauses = NIL;
+	List	   *result = NIL;
+	JoinEffect	effect;
+	ListCell   *cell;
 
 	if (IsA(plan, HashJoin))
 		clauses = ((const HashJoin *) plan)->hashclauses;
@@ -182,59 +225,79 @@ join_clauses(const Plan *plan, const Search *search)
 		clauses = ((const MergeJoin *) plan)->mergeclauses;
 	else if (!IsA(plan, NestLoop))
 		return NIL;
+	effect = join_effect(((const Join *) plan)->jointype, outer);
 	clauses = list_concat_copy(clauses, ((const Join *) plan)->joinqual);
 	clauses = (List *) descend((Node *) clauses, &at);
-	return IsA(plan, NestLoop) ? list_concat(clauses, nested_loop_clauses((const NestLoop *) plan, &at)) : clauses;
+	if (IsA(plan, NestLoop))
+		clauses = list_concat(clauses, nested_loop_clauses((const NestLoop *) plan, &at));
+	foreach(cell, clauses)
+		if (effect == JOIN_EXCLUDES)
+			result = lappend(result, make_notclause(lfirst(cell)));
+		else if (effect == JOIN_LIMITS || !PredicateForeign(lfirst(cell)))
+			result = lappend(result, lfirst(cell));
+	return result;
 }
 
 /* The plans below a node. */
 static List *
-children_of(Plan *plan)
+children_of(const Plan *plan)
 {
-	List	   *children = list_make2(plan->lefttree, plan->righttree);
+	List	   *children = NIL;
 
 	if (IsA(plan, Append))
-		return list_concat(children, ((Append *) plan)->appendplans);
-	if (IsA(plan, MergeAppend))
-		return list_concat(children, ((MergeAppend *) plan)->mergeplans);
-	if (IsA(plan, SubqueryScan))
-		return lappend(children, ((SubqueryScan *) plan)->subplan);
-	if (IsA(plan, CustomScan))
-		return list_concat(children, ((CustomScan *) plan)->custom_plans);
+		children = list_copy(((const Append *) plan)->appendplans);
+	else if (IsA(plan, MergeAppend))
+		children = list_copy(((const MergeAppend *) plan)->mergeplans);
+	else if (IsA(plan, SubqueryScan))
+		children = list_make1(((const SubqueryScan *) plan)->subplan);
+	else if (IsA(plan, CustomScan))
+		children = list_copy(((const CustomScan *) plan)->custom_plans);
+	if (plan->lefttree)
+		children = lappend(children, plan->lefttree);
+	if (plan->righttree)
+		children = lappend(children, plan->righttree);
 	return children;
 }
 
-static Plan *find_in(Plan *plan, Search *search);
-
-static Plan *
-find_in_list(List *plans, Search *search)
+/* Whether a node's rows are not those below it, so that a join with them is none with those. */
+static bool
+groups_rows(const Plan *plan)
 {
-	Plan	   *found = NULL;
-	ListCell   *cell;
+	return IsA(plan, Agg) || IsA(plan, Group) || IsA(plan, Unique) || IsA(plan, WindowAgg) || IsA(plan, Limit) || IsA(plan, SetOp);
+}
 
-	foreach(cell, plans)
-	{
-		found = find_in(lfirst(cell), search);
-		if (found)
-			break;
-	}
-	return found;
+/* Take in what a node says of rows that were found below one of its children. */
+static void
+note_clauses(const Plan *plan, const Plan *child, Search *search)
+{
+	Descent		at = {search, plan};
+
+	if (IsA(plan, SubqueryScan) || IsA(plan, CteScan))
+		search->outside = list_concat(search->outside, (List *) descend((Node *) plan->qual, &at));
+	search->grouped |= groups_rows(plan);
+	if (!search->grouped)
+		search->joins = list_concat(search->joins, join_clauses(plan, search, child == plan->lefttree));
 }
 
 static Plan *
 find_in(Plan *plan, Search *search)
 {
-	Plan	   *found;
+	Plan	   *found = NULL;
+	ListCell   *cell;
 
 	check_stack_depth();
-	if (plan == NULL)
-		return NULL;
 	for (Index rti = PlanScanRti(plan); rti != 0; rti = search->parents[rti])
 		if (rti == search->rti)
 			return plan;
-	found = find_in_list(children_of(plan), search);
-	if (found && search->joins_wanted)
-		search->joins = list_concat(search->joins, join_clauses(plan, search));
+	foreach(cell, children_of(plan))
+	{
+		found = find_in(lfirst(cell), search);
+		if (found)
+		{
+			note_clauses(plan, lfirst(cell), search);
+			break;
+		}
+	}
 	return found;
 }
 
@@ -242,24 +305,64 @@ static Plan *
 find(Search *search)
 {
 	Plan	   *found = find_in(search->stmt->planTree, search);
+	ListCell   *cell;
 
-	return found ? found : find_in_list(search->stmt->subplans, search);
+	foreach(cell, search->stmt->subplans)
+	{
+		if (found)
+			break;
+		/* A subplan that is not used has been set to NULL. */
+		if (lfirst(cell))
+			found = find_in(lfirst(cell), search);
+		search->subplan = foreach_current_index(cell) + 1;
+	}
+	return found;
+}
+
+/* Take in the conditions on the rows of a WITH query where these are read. */
+static void
+note_cte_scans(Plan *plan, Search *search)
+{
+	ListCell   *cell;
+
+	check_stack_depth();
+	if (IsA(plan, CteScan) && ((CteScan *) plan)->ctePlanId == search->subplan)
+		note_clauses(plan, NULL, search);
+	foreach(cell, children_of(plan))
+		note_cte_scans(lfirst(cell), search);
 }
 
 Plan *
 PlanFindScan(const PlannedStmt *stmt, Index rti)
 {
-	Search		search = {stmt, PlanParents(stmt), rti, false, NIL};
+	Search		search = {.stmt = stmt,.parents = PlanParents(stmt),.rti = rti};
 
 	return find(&search);
 }
 
 List *
+PlanOutsideConditions(const PlannedStmt *stmt, Index rti)
+{
+	Search		search = {.stmt = stmt,.parents = PlanParents(stmt),.rti = rti};
+	List	   *own = NIL;
+	ListCell   *cell;
+
+	if (find(&search) == NULL)
+		return NIL;
+	if (search.subplan != 0)
+		note_cte_scans(stmt->planTree, &search);
+	foreach(cell, search.outside)
+		if (PredicateOwn(lfirst(cell)) && !PredicateForeign(lfirst(cell)))
+			own = lappend(own, lfirst(cell));
+	return own;
+}
+
+List *
 PlanJoinConditions(const PlannedStmt *stmt, Index rti)
 {
-	Search		search = {stmt, PlanParents(stmt), rti, true, NIL};
+	Search		search = {.stmt = stmt,.parents = PlanParents(stmt),.rti = rti};
 
-	return find(&search) ? search.joins : NIL;
+	return find(&search) ? list_concat(search.joins, PlanOutsideConditions(stmt, rti)) : NIL;
 }
 
 /* All nodes of a plan. */
@@ -393,5 +496,6 @@ PlanScanConditions(const PlannedStmt *stmt, const Plan *scan, Oid relid)
 		index_conditions = ((const IndexOnlyScan *) scan)->recheckqual;
 		t.index_columns = ((const IndexOnlyScan *) scan)->indextlist;
 	}
-	return (List *) translate((Node *) list_concat_copy(index_conditions, scan->qual), &t);
+	/* Index conditions come last, since some are only what the planner has made of others: of a pattern without wildcards. */
+	return (List *) translate((Node *) list_concat_copy(scan->qual, index_conditions), &t);
 }

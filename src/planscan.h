@@ -25,7 +25,13 @@ extern Bitmapset *PlanScanned(const PlannedStmt *stmt);
 /* Those of partitioned tables among whose partitions it chooses when it starts, or while it runs. */
 extern Bitmapset *PlanPruned(const PlannedStmt *stmt);
 
-/* The conditions of the joins above that scan, in the same form; Vars of other tables with another varno. */
+/* The conditions on a table's rows, with varno 1, that are applied outside of the sub-selects that read it. */
+extern List *PlanOutsideConditions(const PlannedStmt *stmt, Index rti);
+
+/*
+ * These, and what the joins above that scan say of its rows: their clauses, under NOT
+ * where rows that meet them are left out; Vars of other tables with another varno.
+ */
 extern List *PlanJoinConditions(const PlannedStmt *stmt, Index rti);
 
 /*

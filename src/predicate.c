@@ -335,6 +335,47 @@ bare_clauses(List *infos)
 }
 
 /*
+ * What a join's clause says of a table's rows: nothing (NULL) if all are kept, or are
+ * what those of the other side are looked up in; with NOT EXISTS the contrary.
+ */
+static Node *
+limiting_clause(PlannerInfo *root, RelOptInfo *rel, Node *clause)
+{
+	Relids		relids = pull_varnos(root, clause);
+	Relids		own = rel->top_parent_relids ? rel->top_parent_relids : rel->relids;	/* joins know no partitions */
+	ListCell   *cell;
+
+	foreach(cell, root->join_info_list)
+	{
+		SpecialJoinInfo *join = lfirst(cell);
+		bool		left = bms_overlap(own, join->syn_lefthand) && bms_overlap(relids, join->syn_righthand);
+		bool		right = bms_overlap(own, join->syn_righthand) && bms_overlap(relids, join->syn_lefthand);
+
+		if (join->jointype == JOIN_ANTI && left)
+			return (Node *) make_notclause((Expr *) clause);
+		if (join->jointype == JOIN_SEMI || join->jointype == JOIN_ANTI ? right : left || (right && join->jointype == JOIN_FULL))
+			return NULL;
+	}
+	return clause;
+}
+
+static List *
+limiting_clauses(PlannerInfo *root, RelOptInfo *rel, List *clauses)
+{
+	List	   *limiting = NIL;
+	ListCell   *cell;
+
+	foreach(cell, clauses)
+	{
+		Node	   *clause = limiting_clause(root, rel, lfirst(cell));
+
+		if (clause)
+			limiting = lappend(limiting, clause);
+	}
+	return limiting;
+}
+
+/*
  * The query that the planner tries for a min or max, in the place of the one around
  * it, or NULL: such a query is planned after the targets of that one are known, and before
  * its tables are looked at.
@@ -361,7 +402,8 @@ note_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	scan->min_max = min_max_query(root);
 	scan->rel = rel;
 	scan->conditions = (List *) renumber((Node *) bare_clauses(rel->baserestrictinfo), &rti);
-	scan->joins = (List *) renumber((Node *) list_concat(class_joins(root, rel), bare_clauses(rel->joininfo)), &rti);
+	scan->joins = (List *) renumber((Node *) limiting_clauses(root, rel, list_concat(class_joins(root, rel),
+																					 bare_clauses(rel->joininfo))), &rti);
 
 	/* A clause of an outer join that has no Vars of other tables does not limit its rows either. */
 	joined = PredicateBound(scan->joins);
@@ -577,6 +619,16 @@ insert_scans(Query *query)
 	return scans;
 }
 
+/* A statement around another. */
+static void
+error_around(Node *command)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("the query in %s has to be given alone", CreateCommandName(command)),
+			 errhint("Give the SELECT, VALUES, INSERT, UPDATE, DELETE or MERGE without what is around it.")));
+}
+
 /* Parse a text that must be one statement that can be planned. */
 static RawStmt *
 parse_one(const char *text)
@@ -599,12 +651,21 @@ parse_one(const char *text)
 		case T_DeleteStmt:
 		case T_MergeStmt:
 			return raw;
+		case T_ExplainStmt:
+		case T_DeclareCursorStmt:
+		case T_CreateTableAsStmt:
+		case T_PrepareStmt:
+		case T_ViewStmt:
+		case T_CopyStmt:
+			error_around(raw->stmt);
+			break;
 		default:
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("%s is not a statement that is planned", CreateCommandName(raw->stmt)),
-					 errhint("Give a SELECT, INSERT, UPDATE, DELETE or MERGE, without EXPLAIN, PREPARE or the like around it.")));
+					 errmsg("%s is no statement that reads or writes rows", CreateCommandName(raw->stmt)),
+					 errhint("Give a SELECT, VALUES, INSERT, UPDATE, DELETE or MERGE.")));
 	}
+	return NULL;
 }
 
 /* The place of an error is one in the text, which is not what the client sent. */
@@ -636,10 +697,7 @@ scans_of(const char *text, PredicateFilter filter, void *context)
 
 		/* SELECT INTO, and what rules make of a statement. */
 		if (query->commandType == CMD_UTILITY)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("%s is not a statement that is planned", CreateCommandName(query->utilityStmt)),
-					 errhint("Give the SELECT alone.")));
+			error_around(query->utilityStmt);
 		if (filter && !filter(query, context))
 			continue;
 		scans = list_concat(scans, insert_scans(query));

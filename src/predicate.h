@@ -34,7 +34,8 @@ typedef struct PredicateScan
 	CmdType		command;		/* what is done with the rows */
 	List	   *bound;			/* BoundExpression * */
 	List	   *conditions;		/* all conditions on the rows alone; Vars of the table with varno 1 */
-	List	   *joins;			/* conditions with other tables' rows; their Vars with other varnos */
+	List	   *joins;			/* conditions with other tables' rows, their Vars with other varnos; under NOT
+								 * where rows that meet them are left out */
 	PlannerInfo *root;			/* where it was planned; NULL for CMD_INSERT */
 	PlannerInfo *min_max;		/* the query for a min or max that this is in, or NULL */
 	RelOptInfo *rel;

@@ -15,6 +15,7 @@
 #include "access/table.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
+#include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
@@ -127,6 +128,23 @@ container_from_row(HeapTuple row, TupleDesc desc, Oid relid)
 	return container;
 }
 
+/* What to give instead of a relation that is no container. */
+static char *
+container_hint(Oid relid)
+{
+	char		relkind = get_rel_relkind(relid);
+	ListCell   *cell;
+
+	if (get_rel_relispartition(relid) && relkind != RELKIND_INDEX && relkind != RELKIND_PARTITIONED_INDEX)
+		foreach(cell, get_partition_ancestors(relid))
+			if (ContainerLookup(lfirst_oid(cell), true) != NULL)
+				return psprintf("It is a partition of container \"%s\". Give that.", get_rel_name(lfirst_oid(cell)));
+	if (relkind == RELKIND_RELATION || relkind == RELKIND_PARTITIONED_TABLE)
+		return "Make it one with partitionkey.create_container; the view partitionkey.containers lists them.";
+	return "Only a table can be one; the view partitionkey.containers lists them.";
+}
+
+
 Container *
 ContainerLookup(Oid relid, bool missing_ok)
 {
@@ -154,7 +172,7 @@ ContainerLookup(Oid relid, bool missing_ok)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a container", name),
-				 errhint("Make it one with partitionkey.create_container; the view partitionkey.containers lists them.")));
+				 errhint("%s", container_hint(relid))));
 	}
 	return container;
 }

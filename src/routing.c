@@ -75,6 +75,16 @@ can_prune(const RoutingKey *key, int level, const BoundExpression *bound, bool e
 	return true;
 }
 
+/* How many values a level has at most; 0 if that isn't known.  A list has its length even if a sub-select gives some of them. */
+static int
+values_of(const BoundExpression *bound, bool executed)
+{
+	if (bound->values == 0 && !executed && !bound->joined && bound->value && IsA(bound->value, ArrayExpr) &&
+		!((ArrayExpr *) bound->value)->multidims)
+		return list_length(((ArrayExpr *) bound->value)->elements);
+	return bound->values;
+}
+
 /* The kind that the levels which are bound make. */
 static void
 set_kind(Routing *routing, int levels)
@@ -100,14 +110,15 @@ RoutingOf(const RoutingKey *key, List *list, bool executed)
 	{
 		BoundExpression *bound = lfirst(cell);
 		int			i = expression_level(key, bound->expr);
+		int			values = values_of(bound, executed);
 
 		if (i < 0 || !can_prune(key, i, bound, executed))
 			continue;
 		/* Of two conditions the one that is known, or gives fewer values. */
-		if (routing.bound[i] && (bound->values == 0 || (routing.values[i] != 0 && routing.values[i] <= bound->values)))
+		if (routing.bound[i] && (values == 0 || (routing.values[i] != 0 && routing.values[i] <= values)))
 			continue;
 		routing.bound[i] = true;
-		routing.values[i] = bound->values;
+		routing.values[i] = values;
 		routing.late[i] = !bound->constant;
 		routing.dependent[i] = bound->values == 0 && !bound->array && !bound->constant;
 		routing.array[i] = bound->array;
@@ -131,14 +142,18 @@ RoutingSettle(const RoutingKey *key, Routing *routing, int children, bool plan_c
 
 /* The paths of the levels after the leading ones that are bound, or NULL. */
 static char *
-deeper_paths(const RoutingKey *key, const Routing *routing)
+deeper_paths(const RoutingKey *key, const Routing *routing, List *conditions, List *joins)
 {
 	StringInfoData paths;
 
 	initStringInfo(&paths);
 	for (int i = routing->leading + 1; i < key->container->levels; i++)
-		if (routing->bound[i])
-			appendStringInfo(&paths, "%s%s", paths.len > 0 ? ", " : "", key->container->paths[i]);
+	{
+		bool		joined = !routing->bound[i] && CauseOf(key, i, conditions, joins).kind == CAUSE_JOIN;
+
+		if (routing->bound[i] || joined)
+			appendStringInfo(&paths, "%s%s%s", paths.len > 0 ? ", " : "", key->container->paths[i], joined ? " by a join" : "");
+	}
 	return paths.len > 0 ? paths.data : NULL;
 }
 
@@ -147,7 +162,7 @@ RoutingReason(const RoutingKey *key, const Routing *routing, CmdType command, Li
 {
 	Cause		cause = CauseOf(key, routing->leading, conditions, joins);
 	char	   *reason = CauseReason(key, routing->leading, cause);
-	char	   *deeper = deeper_paths(key, routing);
+	char	   *deeper = deeper_paths(key, routing, conditions, joins);
 
 	*hint = CauseHint(key, routing->leading, command, cause);
 	return deeper && cause.kind == CAUSE_NONE ? psprintf("%s; only deeper levels have one (%s)", reason, deeper) : reason;

@@ -24,9 +24,13 @@
 #include "percent.h"
 #include "rows.h"
 #include "sample.h"
+#include "timelike.h"
 
 /* Values of a path that are remembered. */
 #define MAX_TEXTS			500
+
+/* A string of more bytes is no name or identifier, but a text. */
+#define MAX_PLAIN_BYTES		100
 
 typedef struct SampledText
 {
@@ -44,31 +48,12 @@ typedef struct Taking
 	int			ncolumns;
 } Taking;
 
-static bool
-all_digits(const char *s, int n)
+static uint8
+string_value(const Component *c)
 {
-	for (int i = 0; i < n; i++)
-		if (s[i] < '0' || s[i] > '9')
-			return false;
-	return true;
-}
-
-/* Whether a string begins as dates in ISO 8601 do: 2025-01-28 */
-static bool
-looks_like_date(const Component *c)
-{
-	return c->len >= 10 && c->data[4] == '-' && c->data[7] == '-' &&
-		all_digits(c->data, 4) && all_digits(c->data + 5, 2) && all_digits(c->data + 8, 2);
-}
-
-/* Whether a number is what times of this century are: seconds or milliseconds since 1970. */
-static bool
-looks_like_epoch(double number)
-{
-	const double from = 946684800;	/* 2000 */
-	const double to = 4102444800;	/* 2100 */
-
-	return (number >= from && number < to) || (number >= from * 1000 && number < to * 1000);
+	if (TimeLikeText(c->data, c->len) && c->len <= MAX_PLAIN_BYTES)
+		return VALUE_TIME;
+	return (KeyValueTooLong(c) ? VALUE_LONG : VALUE_PRESENT) | (c->len > MAX_PLAIN_BYTES ? VALUE_WORDY : VALUE_PRESENT);
 }
 
 static uint8
@@ -83,9 +68,9 @@ value_of(const Component *c, bool scalar)
 		case COMPONENT_NULL:
 			return VALUE_NULL;
 		case COMPONENT_STRING:
-			return looks_like_date(c) ? VALUE_TIME : KeyValueTooLong(c) ? VALUE_LONG : VALUE_PRESENT;
+			return string_value(c);
 		case COMPONENT_NUMBER:
-			return looks_like_epoch(c->number) ? VALUE_TIME : c->number != rint(c->number) ? VALUE_FRACTION : VALUE_PRESENT;
+			return TimeLikeNumber(c->number) ? VALUE_TIME : c->number != rint(c->number) ? VALUE_FRACTION : VALUE_PRESENT;
 		default:
 			return VALUE_PRESENT;
 	}

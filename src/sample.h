@@ -28,6 +28,7 @@
 #define VALUE_TIME			0x04	/* looks like a date or time */
 #define VALUE_FRACTION		0x08	/* a number that is not whole */
 #define VALUE_LONG			0x10	/* a string that is too long for a key */
+#define VALUE_WORDY			0x20	/* a string so long that it is hardly a name */
 
 typedef struct SamplePath
 {

@@ -145,15 +145,40 @@ CountLeaves(const Count *count)
 	return sql.data;
 }
 
+/* Whether leaves have ranges of different sizes, so that some were made later than others, by a split or merge. */
+static bool
+differ_in_age(const Count *count)
+{
+	int			first = -1;
+	ListCell   *cell;
+
+	foreach(cell, count->leaves)
+	{
+		const Leaf *leaf = lfirst(cell);
+		int			bits = 0;
+
+		for (int i = 0; i < leaf->levels; i++)
+			bits += leaf->ranges[i].bits;
+		if (first < 0)
+			first = bits;
+		if (leaf->regular && bits != first)
+			return true;
+	}
+	return false;
+}
+
 char *
 CountActivity(const Count *count)
 {
-	char	   *shares = psprintf("SELECT leaf, place, CASE WHEN sum(reads) OVER () >= %d THEN reads / sum(reads) OVER () END AS reads,"
-					" CASE WHEN sum(writes) OVER () >= %d THEN writes / sum(writes) OVER () END AS writes FROM (SELECT leaf, place,"
+	/* Rows that were loaded or copied are among those inserted, unless the statistics were reset since. */
+	const char *comparable = differ_in_age(count) ? "bool_and(inserted = 0 OR inserted < rows) OVER ()" : "true";
+	char	   *shares = psprintf("SELECT leaf, place, CASE WHEN %s AND sum(reads) OVER () >= %d THEN reads / sum(reads) OVER () END AS reads,"
+					" CASE WHEN %s AND sum(writes) OVER () >= %d THEN writes / sum(writes) OVER () END AS writes FROM (SELECT leaf, place,"
+					" pg_stat_get_tuples_inserted(leaf) AS inserted, (SELECT reltuples FROM pg_class WHERE oid = leaf) AS rows,"
 					" (pg_stat_get_tuples_returned(leaf) + coalesce((SELECT sum(pg_stat_get_tuples_returned(indexrelid))"
 					" FROM pg_index WHERE indrelid = leaf), 0))::float8 AS reads, (pg_stat_get_tuples_inserted(leaf)"
 					" + pg_stat_get_tuples_updated(leaf) + pg_stat_get_tuples_deleted(leaf))::float8 AS writes FROM (%s) l) a",
-					MIN_ACTIVITY, MIN_ACTIVITY, CountLeaves(count));
+					comparable, MIN_ACTIVITY, comparable, MIN_ACTIVITY, CountLeaves(count));
 
 	/* Not a part of the query that counts: parallel workers tell what they have read when they end, which may be before. */
 	return linitial(SqlStrings("SELECT format('SELECT * FROM unnest(%%L::oid[], %%L::bigint[], %%L::float8[], %%L::float8[])"

@@ -59,7 +59,8 @@ extern char *CountLeaves(const Count *count);
  * Each leaf's share of the rows read and written since the statistics were
  * reset, until now, as a query that gives it: columns leaf oid, place bigint,
  * reads float8, writes float8, which are NULL where little was read or written
- * in all.  Needs SPI.
+ * in all, or where some leaves have been counted for longer than others, as
+ * after a split.  Needs SPI.
  */
 extern char *CountActivity(const Count *count);
 

@@ -303,12 +303,13 @@ WorkloadFromStatistics(Relation rel)
 		if (!try_query(workload, &statement))
 			left_out++;
 	}
-	ereport(NOTICE,
-			(errmsg("%d of %d statements in pg_stat_statements read \"%s\"",
-					list_length(workload->queries), (int) statements->numvals, RelationGetRelationName(rel)),
-			 left_out == 0 ? 0 : errdetail("%d were left out: commands, those of another search_path, those that meet a lock,"
-										   " and those of other users with functions that are neither built in nor yours.",
-										   left_out)));
+	if (workload->queries != NIL)
+		ereport(NOTICE,
+				(errmsg("%d of %d statements in pg_stat_statements read \"%s\"",
+						list_length(workload->queries), (int) statements->numvals, RelationGetRelationName(rel)),
+				 left_out == 0 ? 0 : errdetail("%d were left out: commands, those of another search_path, those that meet a lock,"
+											   " and those of other users with functions that are neither built in nor yours.",
+											   left_out)));
 	SPI_freetuptable(statements);
 	return workload;
 }
