@@ -986,6 +986,8 @@ COMMENT ON FUNCTION show_before_drop() IS
 CREATE EVENT TRIGGER partitionkey_before_drop ON ddl_command_start
 	WHEN TAG IN ('DROP SCHEMA', 'DROP OWNED', 'DROP TYPE', 'DROP DOMAIN', 'DROP COLLATION', 'DROP EXTENSION', 'DROP ACCESS METHOD')
 	EXECUTE FUNCTION show_before_drop();
+-- also where session_replication_role is replica
+ALTER EVENT TRIGGER partitionkey_before_drop ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER partitionkey_before_drop IS
 	'lets tables of operations on partitions be dropped with what they belong to';
 

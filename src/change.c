@@ -98,14 +98,13 @@ lock_sources_step(Work *w, void *arg)
 	check_children(w);
 	foreach(cell, w->sources)
 		ObstacleCheckDependents(lfirst_oid(cell), "exchange partition", "Drop them first.");
+	StagingCheckAlike(w->sources);
 }
 
 static char *
-staging_name(const Work *w, const char *what, int n)
+staging_name(const Work *w, Oid model, int n)
 {
-	Oid			schema = get_rel_namespace(w->change->container->relid);
-
-	return ChooseRelationName(get_rel_name(w->change->container->relid), NULL, psprintf("%s_%d", what, n), schema, false);
+	return LeafFreeName(get_rel_name(w->change->container->relid), psprintf("new_%d", n), get_rel_namespace(model));
 }
 
 /*
@@ -153,14 +152,14 @@ make_tables(Work *w)
 
 	if (!alone)
 	{
-		w->target = StagingMakeNode(c->container, c->parent, staging_name(w, "new", 0), c->level);
+		w->target = StagingMakeNode(c->container, c->parent, staging_name(w, c->parent, 0), c->level);
 		note_made(w, w->target);
 	}
 	foreach(cell, c->pieces)
 	{
 		Piece	   *piece = lfirst(cell);
 
-		StagingMakeLeaf(c->container, model, staging_name(w, "new", ++n), &piece->leaf);
+		StagingMakeLeaf(c->container, model, staging_name(w, model, ++n), &piece->leaf);
 		note_made(w, piece->leaf.relid);
 		if (c->nested)
 			StagingAddBound(piece->leaf.relid, c->parent, c->modulus, c->remainder);
@@ -172,8 +171,6 @@ make_tables(Work *w)
 		else
 			w->target = piece->leaf.relid;
 	}
-	foreach(cell, w->op.made)
-		HidingHide(lfirst_oid(cell));
 }
 
 static int64
@@ -231,6 +228,8 @@ prepare_step(Work *w, void *arg)
 		OperationUnlock(w->op.id);
 	w->op.made = NIL;
 	make_tables(w);
+	foreach(cell, w->op.made)
+		HidingHide(lfirst_oid(cell));
 	rehearse(w);
 	foreach(cell, w->sources)
 		rows += estimated_rows(lfirst_oid(cell));
@@ -273,7 +272,8 @@ swap_step(Work *w, void *arg)
 	ListCell   *cell;
 	ListCell   *below;
 
-	HidingLock();
+	if (w->op.id != 0)
+		HidingLock();
 	lock_referenced(w);
 	WorkTighten(w);
 	LockRelationOid(c->parent, AccessExclusiveLock);

@@ -84,6 +84,15 @@ finds_rows(Relation rel, HeapTuple tuple)
 	return finds;
 }
 
+/* ON CONFLICT takes all unique indexes with the same columns, and refuses one that can be deferred. */
+static bool
+has_deferrable_twin(Relation rel, Oid index)
+{
+	return SqlCount("SELECT count(*) FROM pg_index t, pg_index i WHERE i.indexrelid = %u AND t.indrelid = %u AND t.indisunique AND NOT t.indimmediate"
+					" AND (t.indkey::int2[])[0:t.indnkeyatts - 1] @> (i.indkey::int2[])[0:i.indnkeyatts - 1]"
+					" AND (i.indkey::int2[])[0:i.indnkeyatts - 1] @> (t.indkey::int2[])[0:t.indnkeyatts - 1]", index, RelationGetRelid(rel)) > 0;
+}
+
 Oid
 DualWriteIndex(Oid leaf)
 {
@@ -99,6 +108,8 @@ DualWriteIndex(Oid leaf)
 			found = lfirst_oid(cell);
 		ReleaseSysCache(tuple);
 	}
+	if (OidIsValid(found) && has_deferrable_twin(rel, found))
+		found = InvalidOid;
 	table_close(rel, NoLock);
 	return found;
 }

@@ -35,6 +35,16 @@ LeafLabel(const Leaf *leaf)
 	return label.data;
 }
 
+char *
+LeafFreeName(const char *base, const char *label, Oid schema)
+{
+	char	   *name = ChooseRelationName(base, NULL, label, schema, false);
+
+	for (int n = 1; SearchSysCacheExists2(TYPENAMENSP, PointerGetDatum(name), ObjectIdGetDatum(schema)); n++)
+		name = ChooseRelationName(base, NULL, psprintf("%s_%d", label, n), schema, false);
+	return name;
+}
+
 /* What follows a table's name and "_" in the name of something that is named after it, or NULL. */
 static const char *
 rest_of_name(const char *name, const char *table)
@@ -63,7 +73,7 @@ LeafRename(Oid relid, const char *base, const char *label)
 {
 	Oid			schema = get_rel_namespace(relid);
 	char	   *old = get_rel_name(relid);
-	char	   *name = ChooseRelationName(base, NULL, label, schema, false);
+	char	   *name = LeafFreeName(base, label, schema);
 	Relation	rel = table_open(relid, NoLock);
 	List	   *indexes = RelationGetIndexList(rel);
 	List	   *statistics = RelationGetStatExtList(rel);

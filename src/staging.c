@@ -35,6 +35,9 @@
 
 #define BOUND_NAME			"partitionkey_bound"
 
+/* The extension's own checks, which are for the ranges of one leaf. */
+#define OWN_CHECK			"(contype = 'c' AND conname ~ '^partitionkey_(bound$|valid_key|values_of_)')"
+
 static Form_pg_class
 class_of(Oid relid)
 {
@@ -56,7 +59,7 @@ static List *
 constraint_actions(Oid model, const char *condition)
 {
 	return SqlStrings("SELECT format('ADD CONSTRAINT %%I %%s%%s', conname, pg_get_constraintdef(oid), CASE WHEN convalidated THEN ' NOT VALID' END)"
-					  " FROM pg_constraint c WHERE conrelid = %u AND contype IN ('c', 'f') AND NOT (contype = 'c' AND starts_with(conname, 'partitionkey_'))"
+					  " FROM pg_constraint c WHERE conrelid = %u AND contype IN ('c', 'f') AND NOT " OWN_CHECK
 					  " AND NOT EXISTS (SELECT FROM pg_constraint p WHERE p.oid = c.conparentid AND p.conrelid = c.conrelid) AND %s ORDER BY oid",
 					  model, condition);
 }
@@ -74,10 +77,13 @@ run_actions(Oid relid, List *actions)
 static void
 mark_validated(Oid model, Oid relid)
 {
-	List	   *oids = SqlOids("SELECT n.oid FROM pg_constraint n LEFT JOIN pg_constraint p ON p.oid = n.conparentid AND p.conrelid = n.conrelid"
-							   " JOIN pg_constraint m ON m.conrelid = %u AND m.contype = n.contype AND m.conname = coalesce(p.conname, n.conname)"
-							   " WHERE n.conrelid IN (SELECT %u UNION SELECT relid FROM pg_partition_tree(%u)) AND n.contype IN ('c', 'f')"
-							   " AND m.convalidated AND NOT n.convalidated", model, relid, relid);
+	/* A key that refers to a partitioned table has entries for what is below that one. */
+	List	   *oids = SqlOids("WITH RECURSIVE own AS (SELECT oid, conrelid, contype, conname FROM pg_constraint c"
+							   "  WHERE conrelid IN (SELECT %u UNION SELECT relid FROM pg_partition_tree(%u)) AND contype IN ('c', 'f')"
+							   "  AND NOT EXISTS (SELECT FROM pg_constraint p WHERE p.oid = c.conparentid AND p.conrelid = c.conrelid)"
+							   " UNION ALL SELECT c.oid, c.conrelid, c.contype, own.conname FROM own JOIN pg_constraint c ON c.conparentid = own.oid AND c.conrelid = own.conrelid)"
+							   " SELECT n.oid FROM own JOIN pg_constraint n USING (oid) JOIN pg_constraint m ON m.conrelid = %u AND m.contype = own.contype AND m.conname = own.conname"
+							   " WHERE m.convalidated AND NOT n.convalidated", relid, relid, model);
 	Relation	catalog = table_open(ConstraintRelationId, RowExclusiveLock);
 	ListCell   *cell;
 
@@ -91,6 +97,40 @@ mark_validated(Oid model, Oid relid)
 	table_close(catalog, RowExclusiveLock);
 	CacheInvalidateRelcacheByRelid(relid);
 	CommandCounterIncrement();
+}
+
+/* What a leaf asks of its rows, in words without names: constraints, unique indexes, columns that are not null. */
+#define DEMANDS \
+	"SELECT format('constraint %%s%%s', pg_get_constraintdef(oid), CASE WHEN NOT convalidated THEN ' (not validated)' END)" \
+	" FROM pg_constraint c WHERE conrelid = %u AND contype IN ('c', 'f') AND NOT " OWN_CHECK \
+	" AND NOT EXISTS (SELECT FROM pg_constraint p WHERE p.oid = c.conparentid AND p.conrelid = c.conrelid)" \
+	" UNION ALL SELECT format('unique index on (%%s)%%s%%s', (SELECT string_agg(pg_get_indexdef(indexrelid, k, true), ', ') FROM generate_series(1, indnkeyatts) k)," \
+	" ' WHERE ' || pg_get_expr(indpred, indrelid), CASE WHEN NOT indimmediate THEN ' DEFERRABLE' END)" \
+	" FROM pg_index WHERE indrelid = %u AND (indisunique OR indisexclusion)" \
+	" UNION ALL SELECT format('column %%I NOT NULL', attname) FROM pg_attribute WHERE attrelid = %u AND attnum > 0 AND attnotnull AND NOT attisdropped"
+
+/* The rows of one may not meet what the other asks, and nobody would notice, or applications would. */
+void
+StagingCheckAlike(List *leaves)
+{
+	Oid			first = linitial_oid(leaves);
+	ListCell   *cell;
+
+	for_each_from(cell, leaves, 1)
+	{
+		Oid			other = lfirst_oid(cell);
+		List	   *only = SqlStrings("(" DEMANDS ") EXCEPT ALL (" DEMANDS ") LIMIT 1", first, first, first, other, other, other);
+		bool		first_has = only != NIL;
+
+		if (!first_has)
+			only = SqlStrings("(" DEMANDS ") EXCEPT ALL (" DEMANDS ") LIMIT 1", other, other, other, first, first, first);
+		if (only != NIL)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("partitions \"%s\" and \"%s\" do not ask the same of their rows", get_rel_name(first), get_rel_name(other)),
+					 errdetail("\"%s\" has, and the other one has not: %s.", get_rel_name(first_has ? first : other), (char *) linitial(only)),
+					 errhint("Give it to the other one as well, or drop it, and call it again.")));
+	}
 }
 
 StagingConstraints *
@@ -254,11 +294,11 @@ static void
 mark_index(Oid model, Oid leaf, const char *mark, const char *clause)
 {
 	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s %s %%I', %s, c.relname) FROM pg_index i JOIN pg_index n ON n.indrelid = %u"
-							 " AND n.indisunique = i.indisunique AND n.indisprimary = i.indisprimary AND n.indnkeyatts = i.indnkeyatts"
+							 " AND n.indisunique = i.indisunique AND n.indisprimary = i.indisprimary AND n.indimmediate = i.indimmediate AND n.indnkeyatts = i.indnkeyatts"
 							 " AND pg_get_expr(n.indpred, n.indrelid) IS NOT DISTINCT FROM pg_get_expr(i.indpred, i.indrelid)"
 							 " AND ARRAY(SELECT pg_get_indexdef(n.indexrelid, k, false) FROM generate_series(1, n.indnatts) k)"
 							 "   = ARRAY(SELECT pg_get_indexdef(i.indexrelid, k, false) FROM generate_series(1, i.indnatts) k)"
-							 " JOIN pg_class c ON c.oid = n.indexrelid WHERE i.indrelid = %u AND i.%s LIMIT 1",
+							 " JOIN pg_class c ON c.oid = n.indexrelid WHERE i.indrelid = %u AND i.%s ORDER BY n.indexrelid LIMIT 1",
 							 clause, quote_literal_cstr(QualifiedName(leaf)), leaf, model, mark));
 }
 

@@ -79,6 +79,14 @@ WorkTighten(const Work *w)
 		SqlExecute("SET LOCAL lock_timeout = %d", Max(1, limit - (int) WorkMilliseconds(w->began)));
 }
 
+/* GRANT changes the catalogs without a lock on the table; who comes second fails. */
+static bool
+is_catalog_conflict(const ErrorData *error)
+{
+	return error->message_id != NULL &&
+		(strcmp(error->message_id, "tuple concurrently updated") == 0 || strcmp(error->message_id, "tuple concurrently deleted") == 0);
+}
+
 bool
 WorkAttempt(WorkStep step, Work *w, void *arg)
 {
@@ -108,8 +116,8 @@ WorkAttempt(WorkStep step, Work *w, void *arg)
 		RollbackAndReleaseCurrentSubTransaction();
 		CurrentResourceOwner = owner;
 		w->met_row = error->sqlerrcode == ERRCODE_UNIQUE_VIOLATION || error->sqlerrcode == ERRCODE_EXCLUSION_VIOLATION;
-		/* The last one is of a row that moved to another partition while the copy waited for it. */
-		if (w->patient || (!w->met_row && error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE && error->sqlerrcode != ERRCODE_T_R_DEADLOCK_DETECTED &&
+		/* The last ones are of a row that moved to another partition while the copy waited for it, and of a GRANT at the same time. */
+		if (w->patient || (!w->met_row && !is_catalog_conflict(error) && error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE && error->sqlerrcode != ERRCODE_T_R_DEADLOCK_DETECTED &&
 			 error->sqlerrcode != ERRCODE_T_R_SERIALIZATION_FAILURE))
 			ReThrowError(error);
 		FreeErrorData(error);
