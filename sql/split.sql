@@ -239,3 +239,41 @@ SET client_min_messages = warning;
 DROP SCHEMA sp CASCADE;
 DROP OWNED BY regress_pk_other;
 DROP ROLE regress_pk_other;
+
+-- leaves are merged only if they ask the same of their rows
+CREATE TABLE asks (k text, id int, v int, PRIMARY KEY (k, id));
+SELECT create_container('asks', '{/k}', '{1}');
+INSERT INTO asks SELECT 'k' || i % 50, i, i FROM generate_series(1, 1000) i;
+CALL split_partition('asks_p0');
+ALTER TABLE asks_p0 ADD CHECK (v >= 0);
+CALL merge_partitions('asks_p0', 'asks_p8');
+CALL merge_partitions('asks_p8', 'asks_p0');
+ALTER TABLE asks_p0 DROP CONSTRAINT asks_p0_v_check;
+CREATE UNIQUE INDEX ON asks_p8 (v) WHERE v > 5;
+CALL merge_partitions('asks_p0', 'asks_p8');
+DROP INDEX asks_p8_v_idx;
+ALTER TABLE asks_p8 ALTER v SET NOT NULL;
+CALL merge_partitions('asks_p0', 'asks_p8');
+ALTER TABLE asks_p8 ALTER v DROP NOT NULL;
+
+-- names that types have, and checks whose names only begin like those of the extension
+CREATE DOMAIN asks_p8_old AS int;
+CREATE DOMAIN asks_new_1 AS int;
+CREATE TYPE asks_pc AS ENUM ('a');
+ALTER TABLE asks ADD CONSTRAINT partitionkey_mine CHECK (v >= 0);
+ALTER TABLE asks_p8 ADD CONSTRAINT partitionkey_own CHECK (v >= -1);
+CALL split_partition('asks_p8');
+SELECT conrelid::regclass::text COLLATE "C" AS partition, conname, convalidated FROM pg_constraint
+WHERE conname IN ('partitionkey_mine', 'partitionkey_own') ORDER BY 1, 2;
+ALTER TABLE asks DROP CONSTRAINT partitionkey_mine;
+
+-- a deferrable constraint over the columns of the key: writers could not find their rows
+ALTER TABLE asks ADD UNIQUE (id, k) DEFERRABLE;
+SET client_min_messages = notice;
+CALL split_partition('asks_p0');
+SET client_min_messages = warning;
+SELECT sum(items), sum(misplaced) FROM verify('asks');
+SELECT count(*) FROM operations;
+DROP TABLE asks;
+DROP DOMAIN asks_p8_old, asks_new_1;
+DROP TYPE asks_pc;

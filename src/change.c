@@ -586,7 +586,7 @@ ChangeRun(const Change *change)
 	w->op.replaced = change->children;
 	if (!w->keyed)
 		ereport(NOTICE,
-				(errmsg("\"%s\" has no primary key, so writers of the partition wait until its rows are copied",
+				(errmsg("\"%s\" has no key to find rows by, so writers of the partition wait until its rows are copied",
 						get_rel_name(change->container->relid)),
 				 errhint("A primary key or a unique index over columns that are not null lets them go on.")));
 

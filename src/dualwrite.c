@@ -88,9 +88,13 @@ finds_rows(Relation rel, HeapTuple tuple)
 static bool
 has_deferrable_twin(Relation rel, Oid index)
 {
-	return SqlCount("SELECT count(*) FROM pg_index t, pg_index i WHERE i.indexrelid = %u AND t.indrelid = %u AND t.indisunique AND NOT t.indimmediate"
-					" AND (t.indkey::int2[])[0:t.indnkeyatts - 1] @> (i.indkey::int2[])[0:i.indnkeyatts - 1]"
-					" AND (i.indkey::int2[])[0:i.indnkeyatts - 1] @> (t.indkey::int2[])[0:t.indnkeyatts - 1]", index, RelationGetRelid(rel)) > 0;
+	int			nestlevel = SqlBegin();
+	bool		has = SqlCount("SELECT count(*) FROM pg_index t, pg_index i WHERE i.indexrelid = %u AND t.indrelid = %u AND t.indisunique AND NOT t.indimmediate"
+							   " AND (t.indkey::int2[])[0:t.indnkeyatts - 1] @> (i.indkey::int2[])[0:i.indnkeyatts - 1]"
+							   " AND (i.indkey::int2[])[0:i.indnkeyatts - 1] @> (t.indkey::int2[])[0:t.indnkeyatts - 1]", index, RelationGetRelid(rel)) > 0;
+
+	SqlEnd(nestlevel);
+	return has;
 }
 
 Oid
