@@ -263,16 +263,18 @@ input_value(const ItemColumn *column, const char *path, char *text, Datum *value
 	return valid;
 }
 
-static Numeric
-numeric_from_text(const char *text)
-{
-	return DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(text), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
-}
-
 static bool
 numeric_equals(Numeric a, Numeric b)
 {
 	return DatumGetBool(DirectFunctionCall2(numeric_eq, NumericGetDatum(a), NumericGetDatum(b)));
+}
+
+/* All digits of a large binary64, which is an integer. */
+static Numeric
+exact_integer(double number)
+{
+	return DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(psprintf("%.0f", number)),
+											   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
 }
 
 /*
@@ -288,21 +290,10 @@ binary64_number(Numeric number, bool *inexact)
 	if (fabs(nearest) <= MAX_EXACT && nearest == rint(nearest))
 		decimal = int64_to_numeric((int64) nearest);
 	else
-	{
-		char		text[64];
-
-		/* the shortest decimal that is read as this binary64, whatever extra_float_digits says */
-		for (int digits = 15; digits <= 17; digits++)
-		{
-			snprintf(text, sizeof(text), "%.*g", digits, nearest);
-			if (strtod(text, NULL) == nearest)
-				break;
-		}
-		decimal = numeric_from_text(text);
-	}
+		decimal = KeyNumber(nearest);
 	/* 2^63 is a binary64, though a shorter decimal is read as it, too */
 	if (!numeric_equals(decimal, number) &&
-		(fabs(nearest) < MAX_EXACT || !numeric_equals(numeric_from_text(psprintf("%.0f", nearest)), number)))
+		(fabs(nearest) < MAX_EXACT || !numeric_equals(exact_integer(nearest), number)))
 		*inexact = true;
 	return decimal;
 }

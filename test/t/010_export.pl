@@ -142,6 +142,15 @@ like_error("SELECT * FROM partitionkey.read_export('" . file(substr(compressed($
 like_error("SELECT * FROM partitionkey.read_export('" . file("\x1F\x8B and then something else") . "')",
 	qr/could not decompress file/, 'what only begins as a gzip file');
 
+my ($first, $second) = (compressed(substr($ndjson, 0, 150)), compressed(substr($ndjson, 150)));
+like_error("SELECT * FROM partitionkey.read_export('" . file("$first$second$_->[0]") . "')",
+	qr/could not decompress file .*Behind what is compressed comes something else/s, "a gzip file and $_->[1]")
+	for [ 'junk', 'junk' ], [ "\0\0junk", 'junk behind padding' ], [ "\0" x 100000 . $first, 'a member behind padding' ];
+like_error("SELECT * FROM partitionkey.read_export('" . file($first . $_->[1] . substr($second, length $_->[1])) . "')",
+	qr/could not decompress file/, "a second member with another $_->[0]")
+	for [ 'first byte', 'x' ], [ 'second byte', "\x1Fx" ], [ 'method', "\x1F\x8Bx" ];
+is(ids_of(file("$first$second" . "\0" x 200000)), '1 2 3 4 5', 'much padding');
+
 is(items_of(file('')), '', 'an empty file');
 is(items_of(file("\n \n")), '', 'a file of blanks');
 is(items_of(file('[]')), '', 'an empty array');
@@ -434,6 +443,12 @@ is($node->safe_psql('postgres', $verify =~ s/import\('c', '[^']*'/import('c', '$
 	qq(["a", 1]|2|2|f|other content\n|2|2|f|1 of 1 logical partitions differ; items that can't be read: 1; items with an object or array as key: 1), 'members exchanged');
 $node->safe_psql('postgres', 'TRUNCATE c');
 is($node->safe_psql('postgres', "SELECT * FROM partitionkey.verify_import('c', '" . file('[]') . "')"), '|0|0|0000000000000000|0000000000000000|', 'nothing, twice');
+
+# Keys that differ in the last of a binary64's digits are told apart, and can be used as they are told.
+$path = file(join "\n", map { qq({"id":"1","pk":$_,"n":1}) } qw(9007199254740990 9007199254740992 9007199254740994 0.1 0.10000000000000002 "Infinity" 1e400 -1e400 1e22));
+is($node->safe_psql('postgres', "SELECT string_agg(CASE WHEN key->>0 LIKE '%200000%' THEN left(key->>0, 3) || length(key->>0) ELSE (key->0)::text END, ' ' ORDER BY key),
+		count(DISTINCT partitionkey.epk_of('c', key)) FROM partitionkey.verify_import('c', '$path') WHERE key IS NOT NULL"),
+	'"Infinity" -200310 0.1 0.10000000000000002 9007199254740990 9007199254740992 9007199254740994 10000000000000000000000 200309|9', 'numbers in keys');
 
 # A key that was computed while loading, which documents don't have, doesn't count; one that they have does.
 $node->safe_psql('postgres', q{
