@@ -77,7 +77,7 @@ check_privilege(void)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied to read files of the server"),
 				 errdetail("Only roles with privileges of the \"%s\" role may read them.", "pg_read_server_files"),
-				 errhint("Anyone can load a file of the client: see psql's \\copy.")));
+				 errhint("Anyone can load a file of the client, by \\copy into the view that partitionkey.create_items_view makes.")));
 }
 
 static void
