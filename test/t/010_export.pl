@@ -456,7 +456,7 @@ is($node->safe_psql('postgres', "SELECT * FROM partitionkey.verify_import('c', '
 $path = file(join "\n", map { qq({"id":"1","pk":$_,"n":1}) } qw(9007199254740990 9007199254740992 9007199254740994 0.1 0.10000000000000002 "Infinity" 1e400 -1e400 1e22));
 is($node->safe_psql('postgres', "SELECT string_agg(CASE WHEN key->>0 LIKE '%200000%' THEN left(key->>0, 3) || length(key->>0) ELSE (key->0)::text END, ' ' ORDER BY key),
 		count(DISTINCT CASE WHEN key->>0 NOT LIKE '%200000%' THEN partitionkey.epk_of('c', key) END) FROM partitionkey.verify_import('c', '$path') WHERE key IS NOT NULL"),
-	'"Infinity" -200310 0.1 0.10000000000000002 9007199254740990 9007199254740992 9007199254740994 10000000000000000000000 200309|7', 'numbers in keys');
+	'"Infinity" -20310 0.1 0.10000000000000002 9007199254740990 9007199254740992 9007199254740994 10000000000000000000000 200309|7', 'numbers in keys');
 
 # inspect_export and import_items say the same about ids.
 $path = file(join "\n", map { qq({"id":$_->[0],"pk":"a","n":1}) } [ 1 ], [ '""' ], [ 'null' ], [ 'true' ], [ '{}' ], [ '"' . 'x' x 1024 . '"' ], [ '"1"' ]);
