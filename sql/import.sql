@@ -47,6 +47,12 @@ SELECT * FROM load('shop');
 SELECT DISTINCT reason, detail, path FROM shop_quarantine;
 CALL write('{"id": "1", "Country": "Chile"}', '{"id": "2", "country": "Peru"}');
 SELECT * FROM load('shop');
+-- An item whose key is not looked at, since it has another fault, doesn't count.
+CALL write('{"Country": "Chile"}', 'x', '{"id": "2", "Country": "Peru"}', '{"id": "3", "Country": "Peru"}', '{"id": 4, "country": "Chile"}');
+SELECT * FROM load('shop');
+-- A key of another type.
+CALL write('{"id": "1", "country": true}', '{"id": "2", "country": 5}', '{"id": "3", "country": null}');
+SELECT * FROM load('shop');
 CALL write(VARIADIC '{}');
 SELECT * FROM load('shop');
 SELECT FROM partitionkey.import_items('shop', 'no/such/file.json');
@@ -152,6 +158,13 @@ CALL write('{"id": "1", "a b.c": "x", "d/e": "y"}', '{"id": "1", "a b.c": "x", "
 SELECT * FROM load('"My ""Table"""');
 TABLE "My ""Table""";
 SELECT line, reason, detail, path FROM "My ""Table""_quarantine" ORDER BY line;
+
+-- A quote in quotes.
+CREATE TABLE quoted ("x "" y" text, id text, doc jsonb, PRIMARY KEY ("x "" y", id));
+SELECT partitionkey.create_container('quoted', ARRAY['/"x \" y"']);
+CALL write('{"id": "1", "x \" y": "a"}', '{"id": "2", "x \\\" y": "a"}');
+SELECT * FROM load('quoted');
+TABLE quoted;
 
 -- A nested path: what it leads through may be missing, a scalar, an array or null; then it is undefined.
 CREATE TABLE nested (pk jsonb, id text, doc jsonb, PRIMARY KEY (pk, id));
@@ -262,6 +275,19 @@ SET ROLE import_writer;
 SELECT * FROM load('shop');
 SELECT * FROM load('mixed', max_faults => 0);
 RESET ROLE;
+-- Without faults no table is needed; a view can't name another one.
+SELECT partitionkey.create_items_view('shop');
+GRANT INSERT, SELECT ON shop_items TO import_writer;
+CALL write('{"id": "1", "country": "Chile"}');
+SET ROLE import_writer;
+SELECT * FROM load('shop');
+INSERT INTO shop_items VALUES ('{"id": "2", "country": "Chile"}');
+INSERT INTO shop_items VALUES ('{"id": "3"}');
+RESET ROLE;
+SELECT country, id FROM shop ORDER BY id;
+DROP VIEW shop_items;
+TRUNCATE shop;
+CALL write('{"id": "1", "country": "Chile"}', '{"id": "1", "country": "Chile"}', 'x', '{"id": "2", "country": "Peru"}');
 CREATE TABLE shop_quarantine (file text, line bigint, byte_offset bigint, reason text, detail text, path text, item text, loaded_at timestamptz);
 GRANT INSERT ON shop_quarantine TO import_writer;
 SET ROLE import_writer;
@@ -296,6 +322,7 @@ SELECT line, reason FROM shop_quarantine ORDER BY line;
 REVOKE pg_read_server_files FROM import_writer;
 SET ROLE import_writer;
 SELECT * FROM load('shop');
+SELECT * FROM load('shop', 'nonsense', quarantine => 'pg_tables');
 RESET ROLE;
 SELECT partitionkey.create_items_view('shop');
 SELECT partitionkey.create_items_view('shop');

@@ -108,14 +108,23 @@ start_zlib(ExportFile *file)
 		damaged(file, "zlib could not be started.");
 }
 
-/* Between the members of a gzip file: whether another one comes.  What is none, as padding, is not read. */
+/* Between the members of a gzip file: whether another one comes.  Zero bytes may pad the file, and nothing else follows them. */
 static bool
 next_member(ExportFile *file)
 {
-	if (file->stored.at == file->stored.length && !fill_stored(file))
-		return false;
-	if (file->stored.bytes[file->stored.at] != 0x1F)
-		return false;
+	bool		padded = false;
+
+	for (;;)
+	{
+		if (file->stored.at == file->stored.length && !fill_stored(file))
+			return false;
+		if (file->stored.bytes[file->stored.at] != 0)
+			break;
+		padded = true;
+		file->stored.at++;
+	}
+	if (padded || file->stored.bytes[file->stored.at] != 0x1F)
+		damaged(file, "Behind what is compressed comes something else.");
 	file->between = false;
 	return inflateReset(&file->zlib) == Z_OK;
 }

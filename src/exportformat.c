@@ -47,6 +47,31 @@ is_wrapper_name(const ExportBuffer *buffer, int start, int length, char *name)
 	return false;
 }
 
+/* Whether a name is one of what an answer of an API has besides its items, and so says nothing about an item. */
+static bool
+is_about_answer(const ExportBuffer *buffer, int start, int length)
+{
+	static const char *const names[] = {
+		"rid", "count", "continuation", "continuationtoken", "next", "nextlink", "nextpage", "hasmore", "hasmoreresults",
+		"requestcharge", "activityid"
+	};
+	const char *name = BufferAhead(buffer, start);
+
+	if (length > 0 && *name == '@')
+		return true;
+	if (length > 6 && memcmp(name, "odata.", 6) == 0)
+		return true;
+	if (length > 0 && *name == '_')
+	{
+		name++;
+		length--;
+	}
+	for (size_t i = 0; i < lengthof(names); i++)
+		if (length == (int) strlen(names[i]) && pg_strncasecmp(name, names[i], length) == 0)
+			return true;
+	return false;
+}
+
 /* Whether an array that begins ahead has objects, or nothing. */
 static bool
 has_objects(ExportBuffer *buffer, int ahead)
@@ -63,6 +88,7 @@ FormatFindWrapped(ExportBuffer *buffer, char *name)
 {
 	JsonScan	scan;
 	int			elements = 0;
+	int			others = 0;		/* members that are data */
 	bool		naming = false; /* in the name of a member */
 	int			start = 0;		/* of the last name */
 	int			length = 0;
@@ -86,20 +112,24 @@ FormatFindWrapped(ExportBuffer *buffer, char *name)
 		{
 			naming = false;
 			length = i - start;
-			if (is_name(buffer, start, length, "id"))
-				return 0;
+			others += !is_about_answer(buffer, start, length);
+			if (others > 1)
+				return 0;		/* one may be the array that is looked for */
 		}
 		else if (at_top && c == '[' && elements == 0 && has_objects(buffer, i) && is_wrapper_name(buffer, start, length, name))
+		{
 			elements = i + 1;
+			others--;
+		}
 		else if (state == SCAN_CLOSED)
 		{
 			i++;
 			if (elements > 0 && strcmp(name, "Documents") != 0 && peek_token(buffer, &i) != '\0')
 				return 0;
-			return elements;
+			break;
 		}
 	}
-	return elements;
+	return others == 0 ? elements : 0;
 }
 
 /* Whether the object that begins ahead is all that is on its line, but for separators and what ends the file. */

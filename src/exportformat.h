@@ -10,8 +10,8 @@
 #define WRAPPER_NAME		16	/* bytes for the name of the member of a wrapper that is the array */
 
 /*
- * Whether the object at the place is a wrapper around an array of items: it has no
- * id, as items have, and a member of one of the usual names, which is set, is an array of objects.
+ * Whether the object at the place is a wrapper around an array of items: a member
+ * of one of the usual names, which is set, is an array of objects, and all others are such that tell of an answer, as _count does.
  * It must be alone in the file, but for the pages that the REST API gives, which may follow one
  * another; an object that is far longer than an item need not have been looked at
  * to its end.  Gives where the elements begin, from the place on, or 0.

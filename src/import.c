@@ -47,7 +47,6 @@
 /* From so many items on, their share of faults says something. */
 #define MIN_ITEMS			10000
 
-#define FIRST_FAULTS		5	/* told in messages */
 #define PROGRESS_ITEMS		256 /* between updates of the progress */
 #define MISSING_ITEMS		1000	/* items without a property that are searched for a similar one */
 #define KNOWN_PROPERTIES	300
@@ -56,6 +55,7 @@ typedef struct ReasonCount
 {
 	const char *reason;
 	int64		items;
+	char	   *first;			/* where the first one is, and what is wrong with it */
 } ReasonCount;
 
 typedef struct Import
@@ -79,14 +79,13 @@ typedef struct Import
 
 	instr_time	began;
 	int64		read;
-	int64		parsed;			/* those that are JSON */
 	int64		loaded;
 	int64		replaced;
 	int64		skipped;
 	int64		quarantined;
 	List	   *reasons;		/* ReasonCount * */
-	List	   *faults;			/* char *, the first ones */
-	int64		undefined[MAX_LEVELS];
+	int64		looked[MAX_LEVELS]; /* items whose value of a level was looked at .. */
+	int64		undefined[MAX_LEVELS];	/* .. and those that have none */
 	List	   *known;			/* char *, paths of the properties of items without one of the key's */
 	int64		inexact;		/* items whose key is not the number that it seems to be */
 	char	   *first_inexact;
@@ -102,37 +101,38 @@ place_of(const CosmosItem *item)
 	return psprintf("%s, line " INT64_FORMAT, item->file, item->line);
 }
 
-static void
-count_reason(Import *import, const char *reason)
+static ReasonCount *
+find_reason(const Import *import, const char *reason)
 {
-	ReasonCount *count;
 	ListCell   *cell;
 
-	import->quarantined++;
 	foreach(cell, import->reasons)
 	{
-		count = lfirst(cell);
+		ReasonCount *count = lfirst(cell);
+
 		if (strcmp(count->reason, reason) == 0)
-		{
-			count->items++;
-			return;
-		}
+			return count;
 	}
-	count = palloc(sizeof(ReasonCount));
-	count->reason = reason;
-	count->items = 1;
-	import->reasons = lappend(import->reasons, count);
+	return NULL;
 }
 
 static void
 count_fault(Import *import, const CosmosItem *item, const ItemProblem *problem)
 {
-	MemoryContext old = MemoryContextSwitchTo(import->context);
+	ReasonCount *count = find_reason(import, problem->reason);
 
-	count_reason(import, problem->reason);
-	if (list_length(import->faults) < FIRST_FAULTS)
-		import->faults = lappend(import->faults, psprintf("%s: %s: %s", place_of(item), problem->reason, problem->detail));
-	MemoryContextSwitchTo(old);
+	import->quarantined++;
+	if (count == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(import->context);
+
+		count = palloc0(sizeof(ReasonCount));
+		count->reason = problem->reason;
+		count->first = psprintf("%s, byte " INT64_FORMAT ": %s", place_of(item), item->offset, problem->detail);
+		import->reasons = lappend(import->reasons, count);
+		MemoryContextSwitchTo(old);
+	}
+	count->items++;
 }
 
 /* Note the paths of properties, down to a depth, since one of them may have been meant. */
@@ -170,9 +170,9 @@ count_key(Import *import, const CosmosItem *item, const ItemRow *row)
 {
 	MemoryContext old;
 
-	import->parsed += item->doc != NULL;
 	for (int i = 0; i < import->container->levels; i++)
 	{
+		import->looked[i] += row->looked[i];
 		if (!row->undefined[i])
 			continue;
 		import->undefined[i]++;
@@ -213,18 +213,36 @@ report_progress(const Import *import)
  * Loading
  */
 
-/* "a.json, line 3: broken JSON: ..; a.json, line 7: .." */
+/* A line for each reason: "broken JSON: 3, the first one in a.json, line 3, byte 40: ..". */
 static char *
-first_faults(const Import *import)
+list_first_faults(const Import *import)
 {
 	StringInfoData text;
 	ListCell   *cell;
 
 	initStringInfo(&text);
-	foreach(cell, import->faults)
-		appendStringInfo(&text, "%s%s", text.len > 0 ? "; " : "", (char *) lfirst(cell));
-	if (import->quarantined > list_length(import->faults))
-		appendStringInfoString(&text, "; ...");
+	foreach(cell, import->reasons)
+	{
+		ReasonCount *count = lfirst(cell);
+
+		appendStringInfo(&text, "%s%s: " INT64_FORMAT ", %s %s", text.len > 0 ? "\n" : "", count->reason, count->items,
+						 count->items == 1 ? "in" : "the first one in", count->first);
+	}
+	return text.data;
+}
+
+/* How faulty items could be loaded as they are: sentences with a blank before each, or "". */
+static char *
+way_to_load(const Import *import)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	if (!import->shape->generate_ids && find_reason(import, "missing id") != NULL)
+		appendStringInfoString(&text, " With generate_ids => true, items without an id get one.");
+	if (find_reason(import, "key of another type") != NULL || find_reason(import, "key null") != NULL)
+		appendStringInfoString(&text, " For keys of other types make the container with key_types of partitionkey.create_container_from_definition;"
+							   " a column of type jsonb takes them all.");
 	return text.data;
 }
 
@@ -237,9 +255,9 @@ check_faults(const Import *import)
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg(INT64_FORMAT " of " INT64_FORMAT " items are faulty, more than max_faults allows",
 						import->quarantined, import->read),
-				 errdetail("%s", first_faults(import)),
+				 errdetail("%s", list_first_faults(import)),
 				 import->commits ? errhint("Batches that were committed before remain.") :
-				 errhint("Nothing was loaded. Mend the items, or allow a greater share of faults.")));
+				 errhint("Nothing was loaded. Mend the items, or allow a greater share of faults.%s", way_to_load(import))));
 }
 
 static void
@@ -349,7 +367,7 @@ report_undefined(const Import *import)
 {
 	for (int i = 0; i < import->container->levels; i++)
 	{
-		double		share = (double) import->undefined[i] / Max(import->parsed, 1);
+		double		share = (double) import->undefined[i] / Max(import->looked[i], 1);
 
 		if (share >= 0.5 && import->shape->keys[i] == NULL)
 			ereport(WARNING,
@@ -376,17 +394,20 @@ list_reasons(const Import *import)
 static void
 report_result(const Import *import)
 {
+	const char *way = way_to_load(import);
+
 	report_undefined(import);
 	/* who loads a file again and skips what is there has what he wants */
 	if (import->loaded + import->replaced == 0 && (import->skipped == 0 || import->quarantined > 0))
 		ereport(WARNING,
 				(errmsg("no item was loaded into container \"%s\"", get_rel_name(import->container->relid)),
-				 import->read == 0 ? errdetail("The source has no items.") : errdetail("%s", first_faults(import))));
+				 import->read == 0 ? errdetail("The source has no items.") : errdetail("%s", list_first_faults(import))));
 	if (import->quarantined > 0)
 		ereport(NOTICE,
 				(errmsg_plural("%lld item was put into quarantine table %s", "%lld items were put into quarantine table %s",
 							   (unsigned long) import->quarantined, (long long) import->quarantined, import->quarantine->qualified),
-				 errdetail("%s", list_reasons(import))));
+				 errdetail("%s", list_reasons(import)),
+				 *way ? errhint("%s", way + 1) : 0));
 	if (import->inexact > 0)
 		ereport(NOTICE,
 				(errmsg_plural("%lld item has a number in its key that Cosmos DB takes for another one",
@@ -503,6 +524,7 @@ begin_import(FunctionCallInfo fcinfo)
 	import->batch_context = AllocSetContextCreate(import->context, "batch of items", BATCH_BYTES, BATCH_BYTES, BATCH_BYTES);
 	import->fault_context = AllocSetContextCreate(import->context, "faulty item", ALLOCSET_DEFAULT_SIZES);
 	import->container = ContainerLookup(PG_GETARG_OID(0), false);
+	import->reader = ItemReaderOpen(text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	import->max_faults = read_share(PG_GETARG_FLOAT8(5));
 	rel = table_open(import->container->relid, RowExclusiveLock);
 	import->shape = ItemShapeFind(rel, import->container, read_keys(fcinfo, import->container),
@@ -511,8 +533,7 @@ begin_import(FunctionCallInfo fcinfo)
 	import->batch = ItemBatchNew(import->shape, OnConflictFromName(text_to_cstring(PG_GETARG_TEXT_PP(2))));
 	if (import->max_faults > 0)
 		import->quarantine = QuarantineFind(import->container->relid,
-											PG_ARGISNULL(7) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(7)));
-	import->reader = ItemReaderOpen(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+											PG_ARGISNULL(7) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(7)), true);
 	return import;
 }
 

@@ -18,7 +18,6 @@
 #define SHOWN_BYTES			200
 
 static const char *const type_names[] = {"string", "number", "boolean", "null", "object", "array"};
-static const char *const id_faults[] = {"missing id", "id not a string", "id too long"};
 
 typedef enum Column
 {
@@ -350,7 +349,7 @@ put_rows(Inspection *in, ReturnSetInfo *result, const char *source, const ItemRe
 	for (int i = 0; i < ITEM_FAULTS; i++)
 		put_fault(in, result, ItemFaultName(i), &in->faults[i]);
 	for (int i = 0; i < ID_FAULTS; i++)
-		put_fault(in, result, id_faults[i], &in->ids[i]);
+		put_fault(in, result, IdFaultName(i), &in->ids[i]);
 	put_key(in, result);
 	for (int i = 0; i < in->npaths; i++)
 		put_path(in, result, &in->paths[i], known_paths(in, members));

@@ -27,7 +27,6 @@
 #define PROPERTY_DEPTH		3
 #define PROPERTY_VALUES		1000	/* of each property that are counted exactly */
 #define KEY_VALUES			100000	/* of each path, and of the whole key */
-#define MAX_ID_BYTES		1023
 #define EXACT_INTEGERS		9007199254740992.0	/* 2^53: from here on a binary64 stands for several integers */
 
 static ValueType
@@ -162,14 +161,11 @@ static void
 count_id(Inspection *in, const CosmosItem *item)
 {
 	JsonbValue	id;
+	char	   *reason;
+	IdFault		fault = ItemFindId(item->doc, &id, &reason);
 
-	if (getKeyJsonValueFromContainer(&item->doc->root, "id", 2, &id) == NULL)
-		count_fault(in, &in->ids[ID_MISSING], item, "the item has no id");
-	else if (id.type != jbvString)
-		count_fault(in, &in->ids[ID_NO_STRING], item, psprintf("the id is %s", KeyValueKind(&id)));
-	else if (id.val.string.len > MAX_ID_BYTES)
-		count_fault(in, &in->ids[ID_TOO_LONG], item, psprintf("the id has %d bytes, and Cosmos DB's limit is %d",
-															  id.val.string.len, MAX_ID_BYTES));
+	if (fault != ID_SOUND)
+		count_fault(in, &in->ids[fault], item, reason);
 }
 
 /* An integer that a binary64 can't tell from others is counted as it is written, and as Cosmos DB takes it. */

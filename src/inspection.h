@@ -10,6 +10,7 @@
 #include "nodes/pg_list.h"
 #include "utils/array.h"
 
+#include "itemid.h"
 #include "itemreader.h"
 #include "tally.h"
 
@@ -68,15 +69,6 @@ typedef struct Count
 	int64		files;			/* of the format */
 	char	   *first;			/* where the first faulty one is, and what is wrong with it */
 } Count;
-
-/* What is wrong with the id of an item, in any container. */
-typedef enum IdFault
-{
-	ID_MISSING,
-	ID_NO_STRING,
-	ID_TOO_LONG,
-	ID_FAULTS
-} IdFault;
 
 typedef struct Inspection
 {

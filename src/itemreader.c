@@ -77,7 +77,7 @@ check_privilege(void)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied to read files of the server"),
 				 errdetail("Only roles with privileges of the \"%s\" role may read them.", "pg_read_server_files"),
-				 errhint("Anyone can load a file of the client: see psql's \\copy.")));
+				 errhint("Anyone can load a file of the client, by \\copy into the view that partitionkey.create_items_view makes.")));
 }
 
 static void
@@ -135,7 +135,7 @@ find_files(ItemReader *reader, const char *source)
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not open \"%s\" for reading: %m", source),
-				 errhint("The path is one of the server. To load a file of the client, see psql's \\copy.")));
+				 errhint("The path is one of the server. A file of the client is loaded by \\copy into the view that partitionkey.create_items_view makes.")));
 	if (!S_ISDIR(st.st_mode))
 	{
 		add_file(reader, source, st.st_size);

@@ -26,13 +26,11 @@
 
 #include "compat.h"
 #include "extract.h"
+#include "itemid.h"
 #include "itemrow.h"
 #include "key.h"
 #include "path.h"
 #include "systemproperties.h"
-
-/* Cosmos DB's limit on an id. */
-#define MAX_ID_BYTES		1023
 
 /* Beyond this a binary64 can't hold every whole number. */
 #define MAX_EXACT			9007199254740992.0
@@ -263,16 +261,18 @@ input_value(const ItemColumn *column, const char *path, char *text, Datum *value
 	return valid;
 }
 
-static Numeric
-numeric_from_text(const char *text)
-{
-	return DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(text), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
-}
-
 static bool
 numeric_equals(Numeric a, Numeric b)
 {
 	return DatumGetBool(DirectFunctionCall2(numeric_eq, NumericGetDatum(a), NumericGetDatum(b)));
+}
+
+/* All digits of a large binary64, which is an integer. */
+static Numeric
+exact_integer(double number)
+{
+	return DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(psprintf("%.0f", number)),
+											   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
 }
 
 /*
@@ -288,21 +288,10 @@ binary64_number(Numeric number, bool *inexact)
 	if (fabs(nearest) <= MAX_EXACT && nearest == rint(nearest))
 		decimal = int64_to_numeric((int64) nearest);
 	else
-	{
-		char		text[64];
-
-		/* the shortest decimal that is read as this binary64, whatever extra_float_digits says */
-		for (int digits = 15; digits <= 17; digits++)
-		{
-			snprintf(text, sizeof(text), "%.*g", digits, nearest);
-			if (strtod(text, NULL) == nearest)
-				break;
-		}
-		decimal = numeric_from_text(text);
-	}
+		decimal = KeyNumber(nearest);
 	/* 2^63 is a binary64, though a shorter decimal is read as it, too */
 	if (!numeric_equals(decimal, number) &&
-		(fabs(nearest) < MAX_EXACT || !numeric_equals(numeric_from_text(psprintf("%.0f", nearest)), number)))
+		(fabs(nearest) < MAX_EXACT || !numeric_equals(exact_integer(nearest), number)))
 		*inexact = true;
 	return decimal;
 }
@@ -431,6 +420,7 @@ make_key(const ItemShape *shape, int level, const CosmosItem *item, ItemRow *row
 	JsonbValue	value;
 	bool		found = ExtractValue(&item->doc->root, shape->names[level], &value);
 
+	row->looked[level] = true;
 	row->undefined[level] = !found;
 	if (found && !check_key(path, &value, problem))
 		return false;
@@ -444,21 +434,6 @@ make_key(const ItemShape *shape, int level, const CosmosItem *item, ItemRow *row
 	if (value.type == jbvNumeric)
 		(void) binary64_number(value.val.numeric, &row->inexact);
 	return convert_scalar(column, path, &value, &row->values[level], problem);
-}
-
-/* Check an id that is a string. */
-static bool
-check_id(const JsonbValue *id, ItemProblem *problem)
-{
-	Component	component;
-
-	ComponentSetJsonbValue(&component, id);
-	if (component.len == 0)
-		return set_problem(problem, "empty id", "/id", pstrdup("the id is an empty string"));
-	if (component.len > MAX_ID_BYTES)
-		return set_problem(problem, "id too long", "/id",
-						   psprintf("the id is %zu bytes long, over Cosmos DB's limit of %d", component.len, MAX_ID_BYTES));
-	return true;
 }
 
 static Jsonb *
@@ -477,20 +452,17 @@ make_id(const ItemShape *shape, CosmosItem *item, ItemRow *row, ItemProblem *pro
 {
 	const ItemColumn *column = &shape->columns[shape->id];
 	JsonbValue	id;
+	char	   *reason;
+	IdFault		fault = ItemFindId(item->doc, &id, &reason);
 
-	if (getKeyJsonValueFromContainer(&item->doc->root, "id", 2, &id) == NULL || id.type == jbvNull)
+	if (fault == ID_MISSING && shape->generate_ids)
 	{
-		if (!shape->generate_ids)
-			return set_problem(problem, "missing id", "/id", pstrdup("the item has no id"));
 		item->doc = with_generated_id(item->doc);
-		(void) getKeyJsonValueFromContainer(&item->doc->root, "id", 2, &id);
+		fault = ItemFindId(item->doc, &id, &reason);
 	}
-	if (id.type == jbvNumeric && is_string_type(column->type))
-		return set_problem(problem, "numeric id", "/id", psprintf("the id is the number %s", numeric_normalize(id.val.numeric)));
-	if (id.type != jbvString && is_string_type(column->type))
-		return set_problem(problem, "id not a string", "/id", psprintf("the id is %s", KeyValueKind(&id)));
-	if (id.type == jbvString && !check_id(&id, problem))
-		return false;
+	/* a column of another type may hold an id that is no string */
+	if (fault != ID_SOUND && (is_string_type(column->type) || (fault != ID_NUMERIC && fault != ID_NO_STRING)))
+		return set_problem(problem, IdFaultName(fault), "/id", reason);
 	/* one that is part of the key is found with that */
 	if (shape->id < shape->container->levels)
 		return true;

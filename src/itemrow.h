@@ -53,6 +53,7 @@ typedef struct ItemRow
 	Jsonb	   *original;		/* with system properties, if there are key expressions */
 	Datum		values[MAX_ITEM_COLUMNS];
 	bool		nulls[MAX_ITEM_COLUMNS];
+	bool		looked[MAX_LEVELS]; /* at the values of these levels; not behind what makes the item faulty */
 	bool		undefined[MAX_LEVELS];
 	bool		inexact;		/* a key is a number that no binary64 holds: Cosmos DB takes it for the nearest one */
 } ItemRow;

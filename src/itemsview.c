@@ -83,7 +83,7 @@ begin_statement(FunctionCallInfo fcinfo)
 static void
 refuse(ItemsView *view, const CosmosItem *item, const ItemProblem *problem)
 {
-	Quarantine *quarantine = QuarantineFind(view->shape->container->relid, NULL);
+	Quarantine *quarantine = QuarantineFind(view->shape->container->relid, NULL, false);
 
 	QuarantinePut(quarantine, item, problem);
 	QuarantineEnd(quarantine);

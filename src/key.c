@@ -8,6 +8,7 @@
 
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
+#include "common/shortest_dec.h"
 #include "fmgr.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
@@ -67,6 +68,19 @@ KeyFromJsonb(Key *key, Jsonb *json)
 	}
 }
 
+Numeric
+KeyNumber(double number)
+{
+	char		text[DOUBLE_SHORTEST_DECIMAL_LEN];
+
+	/* JSON has no infinity, but numbers that are read as it */
+	if (isinf(number))
+		strlcpy(text, number > 0 ? "2e308" : "-2e308", sizeof(text));
+	else
+		double_to_shortest_decimal_buf(number, text);
+	return DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(text), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+}
+
 static void
 set_string(JsonbValue *value, char *string)
 {
@@ -92,13 +106,13 @@ component_to_scalar(const Component *c, JsonbValue *value)
 			value->val.boolean = c->type == COMPONENT_TRUE;
 			break;
 		case COMPONENT_NUMBER:
-			if (isfinite(c->number))
+			if (!isnan(c->number))
 			{
 				value->type = jbvNumeric;
-				value->val.numeric = DatumGetNumeric(DirectFunctionCall1(float8_numeric, Float8GetDatum(c->number)));
+				value->val.numeric = KeyNumber(c->number);
 			}
 			else
-				set_string(value, float8out_internal(c->number));
+				set_string(value, "NaN");
 			break;
 		default:
 			string = pnstrdup(c->data, c->len);

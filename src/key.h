@@ -21,8 +21,14 @@ typedef struct Key
 extern void KeyFromJsonb(Key *key, Jsonb *json);
 
 /*
- * A key of some components as JSON, as Cosmos DB sees it: numbers are binary64.  NaN and
- * the infinities are strings, since JSON has no such numbers.
+ * The shortest decimal that is read as a binary64, which is not NaN; for an infinity,
+ * a number that is too large for one.
+ */
+extern Numeric KeyNumber(double number);
+
+/*
+ * A key of some components as JSON, as Cosmos DB sees it: numbers are binary64, written
+ * by KeyNumber.  NaN is a string, since JSON has no such number.
  */
 extern Jsonb *KeyToJsonb(const Component *components, int levels);
 

@@ -36,6 +36,22 @@ path_error(const PathScan *scan, const char *problem, const char *hint)
 			 hint ? errhint("%s", hint) : 0));
 }
 
+/* Without the backslashes before quotes of the kind that is around a name. */
+static char *
+without_escapes(char *name, char quote)
+{
+	char	   *to = name;
+
+	for (const char *from = name; *from != '\0'; from++)
+	{
+		if (from[0] == '\\' && from[1] == quote)
+			from++;
+		*to++ = *from;
+	}
+	*to = '\0';
+	return name;
+}
+
 /* Read a quoted segment, and move behind it. */
 static char *
 quoted_segment(PathScan *scan)
@@ -51,7 +67,7 @@ quoted_segment(PathScan *scan)
 	scan->next = end + 1;
 	if (*scan->next != '/' && *scan->next != '\0')
 		path_error(scan, "goes on behind a closing quote", "A quoted name fills its whole segment.");
-	return pnstrdup(start, end - start);
+	return without_escapes(pnstrdup(start, end - start), quote);
 }
 
 /* Read a plain segment without the blanks around it, and move behind it. */

@@ -8,10 +8,13 @@
 #include "postgres.h"
 
 #include "catalog/namespace.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -45,7 +48,17 @@ check_owner(Oid relid, const Quarantine *quarantine)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("quarantine table \"%s\" belongs to another user", quarantine->name),
-				 errhint("Name the table, with the argument quarantine, if you trust \"%s\".", GetUserNameFromId(owner, false))));
+				 quarantine->nameable ?
+				 errhint("Name the table, with the argument quarantine, if you trust \"%s\".", GetUserNameFromId(owner, false)) :
+				 errhint("A view puts faulty items there. Let it belong to the owner of the container.")));
+}
+
+/* What to do if faulty items can't be put into the table. */
+static const char *
+way_out(const Quarantine *quarantine)
+{
+	return quarantine->nameable ? "Name a table that you can make or write to, with the argument quarantine." :
+		"A view puts faulty items there. The owner of the container can make the table, by a load of his own, and grant INSERT on it.";
 }
 
 /* Refuse a table that can't take what is put in. */
@@ -59,19 +72,19 @@ check_table(Oid relid, const Quarantine *quarantine)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a table", quarantine->name),
-				 errhint("Name another quarantine table, with the argument quarantine.")));
+				 errhint("%s", way_out(quarantine))));
 	for (size_t i = 0; i < lengthof(columns); i++)
 		if (get_attnum(relid, columns[i][0]) == InvalidAttrNumber)
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("quarantine table \"%s\" has no column \"%s\"", quarantine->name, columns[i][0]),
 					 errdetail("It needs the columns file, line, byte_offset, reason, detail, path, item and loaded_at."),
-					 errhint("Name another one, with the argument quarantine; it is made if it does not exist.")));
+					 errhint("%s", way_out(quarantine))));
 	if (pg_class_aclcheck(relid, GetUserId(), ACL_INSERT) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(relkind), quarantine->name);
 }
 
-/* Refuse now what would fail later, when the first faulty item has to be put in. */
+/* A load without faults needs no table, so this is asked only when one has to be made. */
 static void
 check_can_create(Oid schema, const Quarantine *quarantine)
 {
@@ -80,11 +93,11 @@ check_can_create(Oid schema, const Quarantine *quarantine)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for schema %s", quarantine->schema),
 				 errdetail("Faulty items would be put into a table %s, which does not exist.", quarantine->qualified),
-				 errhint("Name a table that you can make or write to, with the argument quarantine.")));
+				 errhint("%s", way_out(quarantine))));
 }
 
 Quarantine *
-QuarantineFind(Oid container, const char *name)
+QuarantineFind(Oid container, const char *name, bool nameable)
 {
 	Quarantine *quarantine = palloc0(sizeof(Quarantine));
 	Oid			schema;
@@ -92,6 +105,7 @@ QuarantineFind(Oid container, const char *name)
 
 	quarantine->container = container;
 	quarantine->named = name != NULL;
+	quarantine->nameable = nameable;
 	if (name == NULL)
 	{
 		schema = get_rel_namespace(container);
@@ -111,8 +125,6 @@ QuarantineFind(Oid container, const char *name)
 	relid = get_relname_relid(quarantine->name, schema);
 	if (OidIsValid(relid))
 		check_table(relid, quarantine);
-	else
-		check_can_create(schema, quarantine);
 	return quarantine;
 }
 
@@ -132,17 +144,35 @@ create_table(const Quarantine *quarantine)
 	SqlEnd(nestlevel);
 }
 
+/*
+ * The table, made if there is none.  Of several loads that want to make it, one does;
+ * the others wait until its transaction has ended.
+ */
+static void
+find_or_create(const Quarantine *quarantine)
+{
+	Oid			schema = get_namespace_oid(quarantine->schema, false);
+	Oid			relid = get_relname_relid(quarantine->name, schema);
+
+	if (!OidIsValid(relid))
+	{
+		check_can_create(schema, quarantine);
+		LockDatabaseObject(NamespaceRelationId, schema, 1 | (uint16) string_hash(quarantine->name, NAMEDATALEN), ExclusiveLock);
+		relid = get_relname_relid(quarantine->name, schema);
+	}
+	if (OidIsValid(relid))
+		check_table(relid, quarantine); /* it may be a new one */
+	else
+		create_table(quarantine);
+}
+
 /* Prepare to put items in, in this transaction. */
 static void
 prepare(Quarantine *quarantine)
 {
 	Oid			types[] = {TEXTOID, INT8OID, INT8OID, TEXTOID, TEXTOID, TEXTOID, TEXTOID};
-	Oid			relid = get_relname_relid(quarantine->name, get_namespace_oid(quarantine->schema, false));
 
-	if (OidIsValid(relid))
-		check_table(relid, quarantine); /* it may be a new one */
-	else
-		create_table(quarantine);
+	find_or_create(quarantine);
 	quarantine->insert = SPI_prepare(psprintf("INSERT INTO %s (file, line, byte_offset, reason, detail, path, item, loaded_at)"
 											  " VALUES ($1, $2, $3, $4, $5, $6, $7, pg_catalog.now())", quarantine->qualified),
 									 lengthof(types), types);

@@ -13,6 +13,7 @@ typedef struct Quarantine
 {
 	Oid			container;
 	bool		named;			/* by the user */
+	bool		nameable;		/* he could do so */
 	char	   *schema;
 	char	   *name;
 	char	   *qualified;		/* both, quoted */
@@ -21,12 +22,12 @@ typedef struct Quarantine
 
 /*
  * The table of a container: of a name, which may have a schema, or NULL for
- * <container>_quarantine in the container's schema.  It need not exist yet.  Errors, before the first item is
- * read, of a table that has not the columns of a quarantine, or if it can't be made.  Needs SPI.
+ * <container>_quarantine in the container's schema.  It need not exist yet.  Errors of a table that has not
+ * the columns of a quarantine, or that the user may not write to; nameable says whether the user could give another name.  Needs SPI.
  */
-extern Quarantine *QuarantineFind(Oid container, const char *name);
+extern Quarantine *QuarantineFind(Oid container, const char *name, bool nameable);
 
-/* Put an item in, and make the table if there is none.  Needs SPI. */
+/* Put an item in, and make the table if there is none.  Errors if it can't be made.  Needs SPI. */
 extern void QuarantinePut(Quarantine *quarantine, const CosmosItem *item, const ItemProblem *problem);
 
 /* To be called before a transaction ends. */

@@ -105,7 +105,7 @@ foreach my $format (
 	[ 'JSON array', "[\r\n    " . join(",\r\n    ", map { s/\n/\r\n/gr } @nested) . "\r\n]", map { s/\n/\r\n/gr } @nested ],
 	[ 'JSON array', "[\n" . join(",\n", @flat) . "\n]", @flat ],
 	[ 'JSON array in "data"', '{"data":[' . join(',', @lines) . ']}', @lines ],
-	[ 'JSON array in "data"', qq({\n  "total": {"n": [5]},\n  "data": [\n    ) . join(",\n    ", @nested) . "\n  ],\n  \"next\": null\n}", @nested ],
+	[ 'JSON array in "data"', qq({\n  "\@odata.context": {"n": [5]},\n  "data": [\n    ) . join(",\n    ", @nested) . "\n  ],\n  \"next\": null\n}", @nested ],
 	[ 'JSON array in "Documents"', '{"_rid":"x","Documents":[' . join(',', @lines) . '],"_count":5}', @lines ],
 	[ 'JSON array in "Documents"', '{"_rid":"x","Documents":[' . join(',', @lines[0 .. 1]) . '],"_count":2}' . "\n" .
 		'{"_rid":"x","Documents":[' . join(',', @lines[2 .. 4]) . '],"_count":3}', @lines ],
@@ -142,6 +142,15 @@ like_error("SELECT * FROM partitionkey.read_export('" . file(substr(compressed($
 like_error("SELECT * FROM partitionkey.read_export('" . file("\x1F\x8B and then something else") . "')",
 	qr/could not decompress file/, 'what only begins as a gzip file');
 
+my ($first, $second) = (compressed(substr($ndjson, 0, 150)), compressed(substr($ndjson, 150)));
+like_error("SELECT * FROM partitionkey.read_export('" . file("$first$second$_->[0]") . "')",
+	qr/could not decompress file .*Behind what is compressed comes something else/s, "a gzip file and $_->[1]")
+	for [ 'junk', 'junk' ], [ "\0\0junk", 'junk behind padding' ], [ "\0" x 100000 . $first, 'a member behind padding' ];
+like_error("SELECT * FROM partitionkey.read_export('" . file($first . $_->[1] . substr($second, length $_->[1])) . "')",
+	qr/could not decompress file/, "a second member with another $_->[0]")
+	for [ 'first byte', 'x' ], [ 'second byte', "\x1Fx" ], [ 'method', "\x1F\x8Bx" ];
+is(ids_of(file("$first$second" . "\0" x 200000)), '1 2 3 4 5', 'much padding');
+
 is(items_of(file('')), '', 'an empty file');
 is(items_of(file("\n \n")), '', 'a file of blanks');
 is(items_of(file('[]')), '', 'an empty array');
@@ -154,8 +163,16 @@ is($node->safe_psql('postgres', "SELECT count(*) FROM partitionkey.read_export('
 	file(qq({"data":[{"x":1}]}\n{"data":[{"x":2},{"x":3}]}\n)) . "') WHERE item ? 'data'"), '2', 'one of several objects is an item');
 is($node->safe_psql('postgres', "SELECT count(*) FROM partitionkey.read_export('" . file('{"data":[1,2]}') . "')"), '1', 'an array of numbers is no array of items');
 is(ids_of(file('{"rows":[{"id":"1"}]}')), '', 'an array of another name neither');
+# nor does an object with data of its own wrap others
+foreach my $order ('{"customer":"x","items":[{"sku":"a"},{"sku":"b"}]}', '{"items":[{"sku":"a"},{"sku":"b"}],"total":5}', '{"_count":1,"items":[],"n":1}',
+	'{"value":[{"sku":"a"}],"items":[{"sku":"b"}]}', '{"order":{"_count":1},"Documents":[{"sku":"a"}]}')
+{
+	is($node->safe_psql('postgres', "SELECT count(*), bool_and(item = '$order') FROM partitionkey.read_export('" . file($order) . "')"), '1|t', "an item: $order");
+}
+is(ids_of(file(qq({$_"items":[{"id":"1"},{"id":"2"}]}))), '1 2', "a wrapper with $_")
+	for '', '"_rid":"x","_count":2,', '"Count":2,"ContinuationToken":null,', '"@odata.context":"x","odata.nextLink":"y",', '"nextLink":"y","continuation":{"id":"x"},';
 # longer than any item: its end need not be seen, and is not
-is(ids_of(file('{"data":[' . join(',', map { qq({"id":"$_","s":") . 'x' x 1000000 . '"}' } 1 .. 6) . "],\"c\":1}\n" . '{"id":"7"}')),
+is(ids_of(file('{"data":[' . join(',', map { qq({"id":"$_","s":") . 'x' x 1000000 . '"}' } 1 .. 6) . "],\"count\":6}\n" . '{"id":"7"}')),
 	'1 2 3 4 5 6 7', 'a wrapper of some megabytes');
 
 #
@@ -361,7 +378,7 @@ is($inspected->('note', "kind = 'path'", '{/late}'), '95.0 % of items have no /l
 is($inspected->('types, undefined, note', "kind = 'path'", '{/a/b}'), 'object 400|3|0.7 % of items have no /a/b; 400 items with an object or array there, which can\'t be a key', 'objects are no keys');
 is($inspected->('types, undefined, key_types', "kind = 'path'", '{/a/b/c/d}'), '|403|', 'a step through a scalar');
 is($inspected->('types, undefined, key_types', "kind = 'path'", '{"/a/b/c"}'), 'number 400|3|{jsonb}', 'a nested path');
-is($inspected->("string_agg(name || ' ' || items, ' ')", "kind = 'fault'", '{}'), 'broken JSON 1 missing id 1 id not a string 1 id too long 1', 'faults');
+is($inspected->("string_agg(name || ' ' || items, ' ')", "kind = 'fault'", '{}'), 'broken JSON 1 missing id 1 numeric id 1 id too long 1', 'faults');
 is($inspected->("string_agg(kind || name || ' ' || types, ', ')", "kind LIKE '%property'", '{}'),
 	"property/id string 401, number 1, property/pk string 361, null 40, property/Country string 400, property/a/b/c number 400, property/a/b/d array 400, "
 	. "property/n number $numbers, string " . (400 - $numbers) . ", property/late boolean 20, system property/_rid string 400, system property/_ts number 400", 'properties');
@@ -434,6 +451,21 @@ is($node->safe_psql('postgres', $verify =~ s/import\('c', '[^']*'/import('c', '$
 	qq(["a", 1]|2|2|f|other content\n|2|2|f|1 of 1 logical partitions differ; items that can't be read: 1; items with an object or array as key: 1), 'members exchanged');
 $node->safe_psql('postgres', 'TRUNCATE c');
 is($node->safe_psql('postgres', "SELECT * FROM partitionkey.verify_import('c', '" . file('[]') . "')"), '|0|0|0000000000000000|0000000000000000|', 'nothing, twice');
+
+# Keys that differ in the last of a binary64's digits are told apart, and can be used as they are told.
+$path = file(join "\n", map { qq({"id":"1","pk":$_,"n":1}) } qw(9007199254740990 9007199254740992 9007199254740994 0.1 0.10000000000000002 "Infinity" 1e400 -1e400 1e22));
+is($node->safe_psql('postgres', "SELECT string_agg(CASE WHEN key->>0 LIKE '%200000%' THEN left(key->>0, 3) || length(key->>0) ELSE (key->0)::text END, ' ' ORDER BY key),
+		count(DISTINCT CASE WHEN key->>0 NOT LIKE '%200000%' THEN partitionkey.epk_of('c', key) END) FROM partitionkey.verify_import('c', '$path') WHERE key IS NOT NULL"),
+	'"Infinity" -20310 0.1 0.10000000000000002 9007199254740990 9007199254740992 9007199254740994 10000000000000000000000 200309|7', 'numbers in keys');
+
+# inspect_export and import_items say the same about ids.
+$path = file(join "\n", map { qq({"id":$_->[0],"pk":"a","n":1}) } [ 1 ], [ '""' ], [ 'null' ], [ 'true' ], [ '{}' ], [ '"' . 'x' x 1024 . '"' ], [ '"1"' ]);
+my $ids = 'missing id 1, numeric id 1, id not a string 2, empty id 1, id too long 1';
+is($node->safe_psql('postgres', "SELECT string_agg(name || ' ' || items, ', ') FROM partitionkey.inspect_export('$path') WHERE kind = 'fault'"), $ids, 'ids, inspected');
+is($node->safe_psql('postgres', "SELECT string_agg(format('%s %s', r, reasons->>r), ', ') FROM partitionkey.import_items('c', '$path'),
+	unnest('{missing id,numeric id,id not a string,empty id,id too long}'::text[]) r"), $ids, 'and imported');
+is($node->safe_psql('postgres', "SELECT bool_and(right(note, length(detail)) = detail), count(*) FROM partitionkey.inspect_export('$path')
+	JOIN (SELECT DISTINCT ON (reason) * FROM c_quarantine ORDER BY reason, line) q ON name = reason"), 't|5', 'with the same words');
 
 # A key that was computed while loading, which documents don't have, doesn't count; one that they have does.
 $node->safe_psql('postgres', q{

@@ -171,7 +171,7 @@ like(errors("SELECT FROM partitionkey.import_items('c', '$file', on_conflict => 
 # A share of faults that is too large.
 value('TRUNCATE c, c_quarantine');
 like(errors("SELECT FROM partitionkey.import_items('c', '$file', max_faults => 0.0001)"),
-	qr/ERROR:  \d+ of \d+ items are faulty, more than max_faults allows\nDETAIL:  \Q$file\E, line \d+: [a-z]/, 'too many faults');
+	qr/ERROR:  \d+ of \d+ items are faulty, more than max_faults allows\nDETAIL:  [a-zA-Z ]+: \d+, (the first one )?in \Q$file\E, line \d+, byte \d+: /, 'too many faults');
 is(value('SELECT (SELECT count(*) FROM c), (SELECT count(*) FROM c_quarantine)'), '0|0', 'nothing is left');
 is(value("SELECT quarantined FROM partitionkey.import_items('c', '$file', max_faults => 0.01)"), $faults, 'not too many');
 
