@@ -64,9 +64,8 @@ no_column(Relation rel, const char *path, const char *name)
 	PathNoColumn(rel, path, name);
 }
 
-/* How many columns SELECT * gives before this one. */
-static int
-live_columns_before(TupleDesc desc, AttrNumber attnum)
+int
+ExtractColumnsBefore(TupleDesc desc, AttrNumber attnum)
 {
 	int			n = 0;
 
@@ -134,7 +133,7 @@ ExtractFind(Relation rel, const char *path)
 	att = TupleDescAttr(RelationGetDescr(rel), extract->attnum - 1);
 	check_type(extract, att);
 	extract->type = getBaseType(att->atttypid);
-	extract->column = live_columns_before(RelationGetDescr(rel), extract->attnum);
+	extract->column = ExtractColumnsBefore(RelationGetDescr(rel), extract->attnum);
 	return extract;
 }
 

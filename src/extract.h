@@ -51,6 +51,9 @@ extern bool ExtractHasDocuments(Relation rel);
  */
 extern bool ExtractComponent(const Extract *extract, Datum value, bool isnull, Component *c);
 
+/* How many columns SELECT * gives before one. */
+extern int	ExtractColumnsBefore(TupleDesc desc, AttrNumber attnum);
+
 /* The names (String *) that a path leads along from a document on.  Errors: those of PathSegments. */
 extern List *ExtractNames(const char *path);
 

@@ -80,18 +80,6 @@ typedef struct Partition
  * Where things are in the container
  */
 
-/* The place of a column among those that SELECT * gives, from 1. */
-static AttrNumber
-live_column(TupleDesc desc, AttrNumber attnum)
-{
-	AttrNumber	place = 1;
-
-	for (int i = 0; i < attnum - 1; i++)
-		if (!TupleDescAttr(desc, i)->attisdropped)
-			place++;
-	return place;
-}
-
 /* The column that has the documents: doc, or the only one of type jsonb that is no part of the key. */
 static AttrNumber
 document_column(const Container *container, Relation rel)
@@ -125,12 +113,12 @@ find_columns(Comparison *cmp, Relation rel)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 
-	cmp->document = live_column(desc, document_column(cmp->container, rel));
+	cmp->document = ExtractColumnsBefore(desc, document_column(cmp->container, rel)) + 1;
 	for (int i = 0; i < cmp->container->levels; i++)
 	{
 		AttrNumber	attnum = get_attnum(RelationGetRelid(rel), cmp->container->columns[i]);
 
-		cmp->columns[i] = live_column(desc, attnum);
+		cmp->columns[i] = ExtractColumnsBefore(desc, attnum) + 1;
 		cmp->types[i] = TupleDescAttr(desc, attnum - 1)->atttypid;
 		cmp->names[i] = ExtractNames(cmp->container->paths[i]);
 		cmp->kept = lappend(cmp->kept, strVal(linitial(cmp->names[i])));
