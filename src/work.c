@@ -73,10 +73,10 @@ WorkMilliseconds(instr_time began)
 void
 WorkTighten(const Work *w)
 {
-	int			limit = Min(SettingLockTimeout, DeadlockTimeout / 2);
+	int			left = Min(SettingLockTimeout, DeadlockTimeout / 2) - (int) WorkMilliseconds(w->began);
 
 	if (!w->patient)
-		SqlExecute("SET LOCAL lock_timeout = %d", Max(1, limit - (int) WorkMilliseconds(w->began)));
+		SqlExecute("SET LOCAL lock_timeout = %d", Max(1, left));
 }
 
 /* GRANT changes the catalogs without a lock on the table; who comes second fails. */
