@@ -526,21 +526,15 @@ static void
 undo(Work *w, const ErrorData *error)
 {
 	volatile bool done = false;
+	volatile bool left = true;
 
-	for (int i = 0; i < 3 && !done; i++)
+	for (volatile int i = 0; i < 3 && !done; i++)
 	{
 		PG_TRY();
 		{
 			/* The lock went with the transaction; somebody else may clean up already. */
-			done = !OperationClaim(w->op.id) || clear(w);
-			if (!done)
-			{
-				WorkBegin(w);
-				OperationFailed(&w->op, error->message);
-				WorkCommit(w);
-				OperationUnlock(w->op.id);
-				done = true;
-			}
+			left = OperationClaim(w->op.id) && !clear(w);
+			done = true;
 		}
 		PG_CATCH();
 		{
@@ -552,6 +546,16 @@ undo(Work *w, const ErrorData *error)
 		}
 		PG_END_TRY();
 	}
+	if (!left)
+		return;
+	/* Whoever looks for it finds out why: as the extension, since the owner may be able to do nothing. */
+	OperationFailed(&w->op, error->message);
+	SPI_commit();
+	MemoryContextSwitchTo(w->context);
+	OperationUnlock(w->op.id);
+	ereport(WARNING,
+			(errmsg("what the %s of container \"%s\" has made could not be removed", w->op.kind, get_rel_name(w->op.container)),
+			 errhint("CALL partitionkey.cleanup() later; if it fails, its WARNING says why.")));
 }
 
 static List *

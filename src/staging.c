@@ -11,10 +11,14 @@
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
+#include "catalog/objectaddress.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_trigger.h"
 #include "commands/defrem.h"
 #include "commands/tablecmds.h"
 #include "commands/tablespace.h"
+#include "commands/trigger.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/parsenodes.h"
 #include "partitioning/partbounds.h"
@@ -170,6 +174,23 @@ tablespace_clause(Form_pg_class model)
 		psprintf(" TABLESPACE %s", quote_identifier(get_tablespace_name(model->reltablespace))) : "";
 }
 
+/* The old leaf's owner is to own the new ones, which the container's owner can arrange only so. */
+static void
+check_owner(Oid model)
+{
+	Oid			owner = RelationOwner(model);
+	Oid			schema = get_rel_namespace(model);
+
+	if (owner != GetUserId() && !superuser() &&
+		(SchemaAclCheck(schema, owner, ACL_CREATE) != ACLCHECK_OK || SchemaAclCheck(schema, owner, ACL_USAGE) != ACLCHECK_OK))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("role \"%s\", the owner of partition \"%s\", may not use its schema and create tables there",
+						GetUserNameFromId(owner, false), get_rel_name(model)),
+				 errhint("GRANT USAGE, CREATE ON SCHEMA %s TO %s, or give the partition to the owner of the container.",
+						 quote_identifier(get_namespace_name(schema)), quote_identifier(GetUserNameFromId(owner, false)))));
+}
+
 /* LIKE makes columns NOT NULL for rows that need not be (PostgreSQL 18). */
 static void
 check_not_null(Oid model)
@@ -188,6 +209,7 @@ StagingMakeLeaf(const Container *container, Oid model, const char *name, Leaf *l
 	char	   *qualified = quote_qualified_identifier(get_namespace_name(form->relnamespace), name);
 	ListCell   *cell;
 
+	check_owner(model);
 	check_not_null(model);
 	SqlExecute("CREATE %s TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY EXCLUDING CONSTRAINTS) %s%s",
 			   form->relpersistence == RELPERSISTENCE_UNLOGGED ? "UNLOGGED" : "",
@@ -349,11 +371,39 @@ StagingCollectMarks(Oid model)
 	return marks;
 }
 
+/* Constraint triggers are switched as those of the model are: by ALTER TABLE only superusers could. */
+static void
+switch_constraint_triggers(Oid model, Oid leaf)
+{
+	List	   *oids = SqlOids("SELECT n.oid FROM pg_trigger m JOIN pg_constraint c ON c.oid = m.tgconstraint"
+							   " JOIN pg_constraint o ON o.conrelid = %u AND o.contype = c.contype AND o.conname = c.conname"
+							   " JOIN pg_trigger n ON n.tgconstraint = o.oid AND n.tgrelid = o.conrelid AND n.tgfoid = m.tgfoid AND n.tgtype = m.tgtype"
+							   " WHERE m.tgrelid = %u AND m.tgisinternal AND m.tgenabled = 'D' AND n.tgenabled <> 'D'", leaf, model);
+	Relation	catalog = table_open(TriggerRelationId, RowExclusiveLock);
+	ListCell   *cell;
+
+	foreach(cell, oids)
+	{
+		HeapTuple	tuple = get_catalog_object_by_oid(catalog, Anum_pg_trigger_oid, lfirst_oid(cell));
+
+		tuple = heap_copytuple(tuple);
+		((Form_pg_trigger) GETSTRUCT(tuple))->tgenabled = TRIGGER_DISABLED;
+		CatalogTupleUpdate(catalog, &tuple->t_self, tuple);
+	}
+	table_close(catalog, RowExclusiveLock);
+	CacheInvalidateRelcacheByRelid(leaf);
+	CommandCounterIncrement();
+}
+
 void
 StagingApplyMarks(const StagingMarks *marks, Oid leaf)
 {
 	char	   *name = get_rel_name(leaf);
+	Oid			owner = RelationOwner(marks->model);
 
+	if (owner != RelationOwner(leaf))
+		SqlExecute("ALTER TABLE %s OWNER TO %s", QualifiedName(leaf), quote_identifier(GetUserNameFromId(owner, false)));
+	switch_constraint_triggers(marks->model, leaf);
 	PrivilegesCopy(marks->model, leaf);
 	mark_index(marks->model, leaf, "indisreplident", "REPLICA IDENTITY USING INDEX");
 	mark_index(marks->model, leaf, "indisclustered", "CLUSTER ON");

@@ -899,6 +899,7 @@ note('at ' . int(time - $^T));
 			CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS \$\$BEGIN RAISE EXCEPTION 'not today'; END\$\$;
 			CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('$tag') EXECUTE FUNCTION refuse()});
 		like(query(q{CALL partitionkey.split_partition('t_p0')}), qr/^ERROR:  P0001: not today/, "$tag refused");
+		is(query('SELECT error FROM partitionkey.operations'), 'not today', "$tag refused: the record tells why") if $tag eq 'DROP TRIGGER';
 		query('DROP EVENT TRIGGER refuse; DROP FUNCTION refuse()');
 		check_whole("$tag refused", cleanup => 1);
 	}
