@@ -67,10 +67,7 @@ void
 CarryDetails(Oid relid, Oid to)
 {
 	SqlExecuteAll(SqlStrings("SELECT format('ALTER INDEX %%s ALTER COLUMN %%s SET STATISTICS %%s', n.indexrelid::regclass, a.attnum, a.attstattarget)"
-							 " FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indexrelid JOIN pg_index n ON n.indrelid = %u"
-							 " AND pg_get_expr(n.indpred, n.indrelid) IS NOT DISTINCT FROM pg_get_expr(i.indpred, i.indrelid)"
-							 " AND ARRAY(SELECT pg_get_indexdef(n.indexrelid, k, false) FROM generate_series(1, n.indnatts) k)"
-							 "   = ARRAY(SELECT pg_get_indexdef(i.indexrelid, k, false) FROM generate_series(1, i.indnatts) k)"
+							 " FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indexrelid JOIN pg_index n ON n.indrelid = %u AND " INDEXES_ALIKE
 							 " WHERE i.indrelid = %u AND a.attstattarget >= 0", to, relid));
 	SqlExecuteAll(SqlStrings("SELECT format('ALTER STATISTICS %%s.%%I SET STATISTICS %%s', n.stxnamespace::regnamespace, n.stxname, s.stxstattarget)"
 							 " FROM pg_statistic_ext s JOIN pg_statistic_ext n ON n.stxrelid = %u AND n.stxkind = s.stxkind"

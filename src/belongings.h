@@ -29,6 +29,13 @@ extern List *RuleCommands(Oid relid, const char *table);
 extern List *PolicyCommands(Oid relid, const char *table);
 extern List *CommentCommands(Oid relid, const char *table, const char *condition);
 
+/* As SQL: that index n is defined like index i, of another table and by another name. */
+#define INDEXES_ALIKE \
+	"n.indisunique = i.indisunique AND n.indisprimary = i.indisprimary AND n.indimmediate = i.indimmediate AND n.indnkeyatts = i.indnkeyatts" \
+	" AND pg_get_expr(n.indpred, n.indrelid) IS NOT DISTINCT FROM pg_get_expr(i.indpred, i.indrelid)" \
+	" AND ARRAY(SELECT pg_get_indexdef(n.indexrelid, k, false) FROM generate_series(1, n.indnatts) k)" \
+	"   = ARRAY(SELECT pg_get_indexdef(i.indexrelid, k, false) FROM generate_series(1, i.indnatts) k)"
+
 /* The clauses at the end of CREATE TABLE: access method and storage parameters. */
 extern char *TableClauses(Form_pg_class table);
 

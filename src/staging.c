@@ -315,11 +315,7 @@ StagingDropBound(Oid leaf)
 static void
 mark_index(Oid model, Oid leaf, const char *mark, const char *clause)
 {
-	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s %s %%I', %s, c.relname) FROM pg_index i JOIN pg_index n ON n.indrelid = %u"
-							 " AND n.indisunique = i.indisunique AND n.indisprimary = i.indisprimary AND n.indimmediate = i.indimmediate AND n.indnkeyatts = i.indnkeyatts"
-							 " AND pg_get_expr(n.indpred, n.indrelid) IS NOT DISTINCT FROM pg_get_expr(i.indpred, i.indrelid)"
-							 " AND ARRAY(SELECT pg_get_indexdef(n.indexrelid, k, false) FROM generate_series(1, n.indnatts) k)"
-							 "   = ARRAY(SELECT pg_get_indexdef(i.indexrelid, k, false) FROM generate_series(1, i.indnatts) k)"
+	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s %s %%I', %s, c.relname) FROM pg_index i JOIN pg_index n ON n.indrelid = %u AND " INDEXES_ALIKE
 							 " JOIN pg_class c ON c.oid = n.indexrelid WHERE i.indrelid = %u AND i.%s ORDER BY n.indexrelid LIMIT 1",
 							 clause, quote_literal_cstr(QualifiedName(leaf)), leaf, model, mark));
 }
