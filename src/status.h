@@ -1,0 +1,34 @@
+/*
+ * status.h
+ *		The statuses of Cosmos DB that errors of the item functions carry.
+ */
+#ifndef PARTITIONKEY_STATUS_H
+#define PARTITIONKEY_STATUS_H
+
+#include "postgres.h"
+
+typedef enum CosmosStatus
+{
+	COSMOS_OK = 200,
+	COSMOS_CREATED = 201,
+	COSMOS_NO_CONTENT = 204,
+	COSMOS_BAD_REQUEST = 400,
+	COSMOS_NOT_FOUND = 404,
+	COSMOS_CONFLICT = 409,
+	COSMOS_PRECONDITION_FAILED = 412,
+	COSMOS_TOO_LARGE = 413,
+	COSMOS_FAILED_DEPENDENCY = 424
+} CosmosStatus;
+
+/*
+ * For ereport: the SQLSTATE of a failure, and a detail with the status behind it.
+ *
+ *		400 22023	404 P0002	409 23505	412 55000	413 54000
+ */
+extern int	StatusCode(CosmosStatus status);
+extern int	StatusDetail(CosmosStatus status, const char *format,...) pg_attribute_printf(2, 3);
+
+/* The status of an error's SQLSTATE; 0 if it is none of the above. */
+extern CosmosStatus StatusOfCode(int sqlerrcode);
+
+#endif							/* PARTITIONKEY_STATUS_H */
