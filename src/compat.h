@@ -66,6 +66,12 @@
 	((append)->part_prune_index < 0 ? NULL : list_nth_node(PartitionPruneInfo, (stmt)->partPruneInfos, (append)->part_prune_index))
 #endif
 
+#if PG_VERSION_NUM < 180000
+#define IndexBeginScan(heap, index, snapshot, nkeys) index_beginscan(heap, index, snapshot, nkeys, 0)
+#else
+#define IndexBeginScan(heap, index, snapshot, nkeys) index_beginscan(heap, index, snapshot, NULL, nkeys, 0)
+#endif
+
 /* Takes away members of objects that are null. */
 #if PG_VERSION_NUM < 180000
 #define JsonbStripNulls(json) DirectFunctionCall1(jsonb_strip_nulls, json)

@@ -23,6 +23,7 @@
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
+#include "utils/typcache.h"
 
 #include "compat.h"
 #include "extract.h"
@@ -411,29 +412,37 @@ check_key(const char *path, const JsonbValue *value, ItemProblem *problem)
 	return true;
 }
 
+/* Make a level's value, NULL for undefined, the one of a row. */
+static bool
+take_key(const ItemShape *shape, int level, const JsonbValue *value, ItemRow *row, ItemProblem *problem)
+{
+	const ItemColumn *column = &shape->columns[level];
+	const char *path = shape->container->paths[level];
+
+	row->undefined[level] = value == NULL;
+	if (value != NULL && !check_key(path, value, problem))
+		return false;
+	if (column->type == JSONBOID)
+	{
+		row->values[level] = jsonb_key(value, &row->inexact);
+		return true;
+	}
+	if (value == NULL || value->type == jbvNull)
+		return no_place(column, path, value != NULL, problem);
+	if (value->type == jbvNumeric)
+		(void) binary64_number(value->val.numeric, &row->inexact);
+	return convert_scalar(column, path, value, &row->values[level], problem);
+}
+
 /* Take a level's value out of an item. */
 static bool
 make_key(const ItemShape *shape, int level, const CosmosItem *item, ItemRow *row, ItemProblem *problem)
 {
-	const ItemColumn *column = &shape->columns[level];
-	const char *path = shape->container->paths[level];
 	JsonbValue	value;
 	bool		found = ExtractValue(&item->doc->root, shape->names[level], &value);
 
 	row->looked[level] = true;
-	row->undefined[level] = !found;
-	if (found && !check_key(path, &value, problem))
-		return false;
-	if (column->type == JSONBOID)
-	{
-		row->values[level] = jsonb_key(found ? &value : NULL, &row->inexact);
-		return true;
-	}
-	if (!found || value.type == jbvNull)
-		return no_place(column, path, found, problem);
-	if (value.type == jbvNumeric)
-		(void) binary64_number(value.val.numeric, &row->inexact);
-	return convert_scalar(column, path, &value, &row->values[level], problem);
+	return take_key(shape, level, found ? &value : NULL, row, problem);
 }
 
 static Jsonb *
@@ -526,6 +535,31 @@ ItemRowMake(const ItemShape *shape, const CosmosItem *source, ItemRow *row, Item
 	if (shape->ts >= 0)
 		make_ts(shape, &item, row);
 	row->values[shape->doc] = JsonbPGetDatum(SystemPropertiesRemove(item.doc, shape->stripped));
+	return true;
+}
+
+bool
+ItemRowMakePlace(const ItemShape *shape, const Key *key, const JsonbValue *id, ItemRow *row, ItemProblem *problem)
+{
+	memset(row, 0, sizeof(ItemRow));
+	for (int i = 0; i < key->levels; i++)
+		if (!take_key(shape, i, key->values[i].type == jbvBinary ? NULL : &key->values[i], row, problem))
+			return false;
+	return id == NULL || shape->id < key->levels ||
+		convert_scalar(&shape->columns[shape->id], "/id", id, &row->values[shape->id], problem);
+}
+
+bool
+ItemRowsSamePlace(const ItemShape *shape, const ItemRow *a, const ItemRow *b, int columns)
+{
+	for (int i = 0; i < columns; i++)
+	{
+		TypeCacheEntry *type = lookup_type_cache(shape->columns[i].type, TYPECACHE_EQ_OPR_FINFO);
+
+		if (!DatumGetBool(FunctionCall2Coll(&type->eq_opr_finfo, get_typcollation(shape->columns[i].type),
+											a->values[i], b->values[i])))
+			return false;
+	}
 	return true;
 }
 

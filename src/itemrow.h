@@ -14,6 +14,7 @@
 #include "utils/rel.h"
 
 #include "item.h"
+#include "key.h"
 #include "registry.h"
 
 #define MAX_ITEM_COLUMNS	(MAX_LEVELS + 3)
@@ -84,6 +85,15 @@ extern char *ItemShapeColumns(const ItemShape *shape);
  * item's doc is copied, its text isn't.
  */
 extern bool ItemRowMake(const ItemShape *shape, const CosmosItem *item, ItemRow *row, ItemProblem *problem);
+
+/*
+ * Make only the key of a row, or a prefix of it, from JSON, where {} is undefined;
+ * and the id from a string, unless that is NULL.
+ */
+extern bool ItemRowMakePlace(const ItemShape *shape, const Key *key, const JsonbValue *id, ItemRow *row, ItemProblem *problem);
+
+/* Whether two rows have the same values in their first columns. */
+extern bool ItemRowsSamePlace(const ItemShape *shape, const ItemRow *a, const ItemRow *b, int columns);
 
 /* The partition key and the id, for messages: key ["a","b"], id "1". */
 extern char *ItemRowName(const ItemShape *shape, const ItemRow *row);

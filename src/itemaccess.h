@@ -1,0 +1,85 @@
+/*
+ * itemaccess.h
+ *		What the item functions have to know of a container, kept for the session.
+ */
+#ifndef PARTITIONKEY_ITEMACCESS_H
+#define PARTITIONKEY_ITEMACCESS_H
+
+#include "executor/spi.h"
+
+#include "itemrow.h"
+
+/* The statements that read and write one item; all but the last two give back its doc, etag and ts. */
+typedef enum ItemStatement
+{
+	ITEM_READ,					/* by key and id */
+	ITEM_LOCK,					/* the same, FOR UPDATE */
+	ITEM_CREATE,				/* a row, unless there is one that has not expired */
+	ITEM_UPSERT,				/* a row, in place of one that is there .. */
+	ITEM_UPSERT_MATCH,			/* .. if that has an etag, or has expired */
+	ITEM_REPLACE,				/* id and doc of the one with key and id, if it has an etag */
+	ITEM_PATCH,					/* its doc by operations, if it has an etag and meets a condition */
+	ITEM_MOVE,					/* its key and doc */
+	ITEM_DELETE,				/* it, if it has an etag */
+	ITEM_DELETE_EXPIRED			/* it, if it has expired */
+} ItemStatement;
+
+#define ITEM_STATEMENTS		(ITEM_DELETE_EXPIRED + 1)
+
+/* More parameters than a row has columns. */
+#define MAX_ITEM_PARAMETERS	(MAX_ITEM_COLUMNS + MAX_LEVELS + 4)
+
+typedef struct ItemAccess
+{
+	Oid			relid;			/* the container; hash key */
+	bool		valid;
+	MemoryContext context;		/* of all below */
+	Container  *container;
+	ItemShape  *shape;
+	int			identity;		/* the first columns of the shape are key and id */
+	bool		has_etag;
+	bool		has_ttl;		/* items may expire */
+	int32		default_ttl;	/* seconds, or -1 */
+	bool		id_indexed;		/* an index begins with the id */
+	Oid			index;			/* unique, on just key and id */
+	SPIPlanPtr	plans[ITEM_STATEMENTS];
+} ItemAccess;
+
+/* An item as it is stored; palloc'd. */
+typedef struct StoredItem
+{
+	Jsonb	   *doc;
+	bool		has_etag;
+	pg_uuid_t	etag;
+	bool		has_ts;
+	TimestampTz ts;
+} StoredItem;
+
+/*
+ * Find out about a container, which is locked as for a SELECT.  It holds until
+ * the end of the transaction.  Errors: 42809; 42703 for a container without a column for documents or for the id;
+ * 42P10 for one whose items are not unique by key and id.
+ */
+extern ItemAccess *ItemAccessFind(Oid relid);
+
+/*
+ * Run a statement with the caller's rights.  values are first the key and the
+ * id that it looks for, or the row that it writes (see parameters in
+ * itemaccess.c), nulls as for SPI.  Whether there was a row; stored may be NULL.
+ */
+extern bool ItemAccessRun(ItemAccess *access, ItemStatement statement, Datum *values, const char *nulls, StoredItem *stored);
+
+/* The condition under which an item of a table or alias has expired, as SQL; NULL if none does. */
+extern char *ItemAccessExpired(const ItemAccess *access, const char *alias);
+
+/* The condition that the first n columns are $1, $2 ...; as SQL. */
+extern char *ItemAccessIdentity(const ItemAccess *access, int n);
+
+/* The columns of a StoredItem of the alias item, as SQL; and taking them from a row that SPI has found. */
+extern char *ItemAccessStored(const ItemAccess *access);
+extern void StoredItemTake(StoredItem *stored, uint64 row, int column);
+
+/* The item as an application is given it. */
+extern Jsonb *StoredItemResult(const StoredItem *stored);
+
+#endif							/* PARTITIONKEY_ITEMACCESS_H */

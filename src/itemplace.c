@@ -1,0 +1,191 @@
+/*
+ * itemplace.c
+ *		Where an item is: its full key and its id, as the SDKs name it.
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "itemid.h"
+#include "itemplace.h"
+#include "sql.h"
+#include "status.h"
+
+Jsonb *
+ItemRowKey(const ItemShape *shape, const ItemRow *row)
+{
+	Component	components[MAX_LEVELS];
+
+	for (int i = 0; i < shape->container->levels; i++)
+		(void) ComponentSetDatum(&components[i], shape->columns[i].type, row->values[i]);
+	return KeyToJsonb(components, shape->container->levels);
+}
+
+char *
+ItemRowKeyText(const ItemShape *shape, const ItemRow *row)
+{
+	Jsonb	   *key = ItemRowKey(shape, row);
+
+	return JsonbToCString(NULL, &key->root, VARSIZE(key));
+}
+
+char *
+ItemPlaceName(const ItemAccess *access, const ItemPlace *place)
+{
+	return psprintf("item \"%s\" of logical partition %s in container \"%s\"", place->id,
+					ItemRowKeyText(access->shape, &place->row), get_rel_name(access->relid));
+}
+
+/* What to do about a problem. */
+static const char *
+problem_hint(const ItemProblem *problem)
+{
+	if (strcmp(problem->reason, IdFaultName(ID_MISSING)) == 0)
+		return "Give it an id, or let create_item make one: generate_id => true.";
+	if (strcmp(problem->reason, IdFaultName(ID_NUMERIC)) == 0 || strcmp(problem->reason, IdFaultName(ID_NO_STRING)) == 0)
+		return "An id is a string: write it in quotes.";
+	if (strcmp(problem->reason, "key null") == 0 || strcmp(problem->reason, "key undefined") == 0 ||
+		strcmp(problem->reason, "key of another type") == 0)
+		return "A key column of type jsonb holds keys of all types: see key_types of create_container_from_definition.";
+	return NULL;
+}
+
+void
+ItemRefuse(const ItemAccess *access, const ItemProblem *problem)
+{
+	bool		large = strcmp(problem->reason, ItemFaultName(ITEM_TOO_LARGE)) == 0;
+	CosmosStatus status = large ? COSMOS_TOO_LARGE : COSMOS_BAD_REQUEST;
+	const char *hint = problem_hint(problem);
+
+	ereport(ERROR,
+			(StatusCode(status),
+			 errmsg("container \"%s\" has no such items: %s", get_rel_name(access->relid), problem->reason),
+			 StatusDetail(status, "%s.", problem->detail),
+			 hint ? errhint("%s", hint) : 0));
+}
+
+/* Whether the last level is the id. */
+static bool
+ends_in_id(const ItemAccess *access)
+{
+	return access->shape->id == access->container->levels - 1;
+}
+
+/* Refuse a key that is not one of all levels. */
+static void
+require_levels(const ItemAccess *access, const Key *key)
+{
+	int			levels = access->container->levels;
+	const char *name = get_rel_name(access->relid);
+
+	if (key->levels == levels)
+		return;
+	ereport(ERROR,
+			(StatusCode(COSMOS_BAD_REQUEST),
+			 errmsg("key has %d components, but a key of container \"%s\" has %d", key->levels, name, levels),
+			 StatusDetail(COSMOS_BAD_REQUEST, "%s", key->levels > levels ? "" : "A prefix of a key is many logical partitions."),
+			 key->levels > levels ? 0 :
+			 errhint("Give the whole key. To look under all keys, use partitionkey.find_items; to read a prefix, a query: WHERE %s = ...",
+					 quote_identifier(access->container->columns[0]))));
+}
+
+static void
+set_place(const ItemAccess *access, ItemPlace *place, const JsonbValue *id)
+{
+	ItemProblem problem;
+
+	if (!ItemRowMakePlace(access->shape, &place->key, id, &place->row, &problem))
+		ItemRefuse(access, &problem);
+}
+
+static void
+set_id(ItemPlace *place, text *id, JsonbValue *string)
+{
+	place->id = text_to_cstring(id);
+	string->type = jbvString;
+	string->val.string.val = place->id;
+	string->val.string.len = strlen(place->id);
+}
+
+static bool
+is_same_string(const JsonbValue *a, const JsonbValue *b)
+{
+	return a->type == b->type && a->val.string.len == b->val.string.len &&
+		memcmp(a->val.string.val, b->val.string.val, b->val.string.len) == 0;
+}
+
+void
+ItemPlaceRead(const ItemAccess *access, ItemPlace *place, text *id, Jsonb *json)
+{
+	int			level = access->shape->id;
+	Key		   *key = &place->key;
+	JsonbValue	string;
+
+	set_id(place, id, &string);
+	KeyFromJsonb(key, json);
+	if (ends_in_id(access) && key->levels == access->container->levels - 1)
+		key->values[key->levels++] = string;
+	require_levels(access, key);
+	if (level < key->levels && !is_same_string(&key->values[level], &string))
+		ereport(ERROR,
+				(StatusCode(COSMOS_BAD_REQUEST),
+				 errmsg("component %d of the key is not the id \"%s\"", level + 1, place->id),
+				 StatusDetail(COSMOS_BAD_REQUEST, "The partition key path \"%s\" of container \"%s\" is the id.",
+							  access->container->paths[level], get_rel_name(access->relid)),
+				 ends_in_id(access) ? errhint("Leave it out: it is completed from the id.") : 0));
+	set_place(access, place, &string);
+}
+
+void
+ItemPlaceReadKey(const ItemAccess *access, ItemPlace *place, Jsonb *json)
+{
+	place->id = NULL;
+	KeyFromJsonb(&place->key, json);
+	if (ends_in_id(access) && place->key.levels == access->container->levels - 1)
+		ereport(ERROR,
+				(StatusCode(COSMOS_BAD_REQUEST),
+				 errmsg("key lacks the id, which is the last level of container \"%s\"", get_rel_name(access->relid)),
+				 StatusDetail(COSMOS_BAD_REQUEST, "Each item is a logical partition of its own there.")));
+	require_levels(access, &place->key);
+	set_place(access, place, NULL);
+}
+
+void
+ItemPlaceReadPrefix(const ItemAccess *access, ItemPlace *place, Jsonb *json)
+{
+	place->id = NULL;
+	KeyFromJsonb(&place->key, json);
+	if (place->key.levels == 0 || place->key.levels > access->container->levels)
+		require_levels(access, &place->key);
+	set_place(access, place, NULL);
+}
+
+void
+ItemPlaceReadId(const ItemAccess *access, ItemPlace *place, text *id)
+{
+	JsonbValue	string;
+
+	set_id(place, id, &string);
+	place->key.levels = 0;
+	set_place(access, place, &string);
+}
+
+void
+ItemRequireArguments(FunctionCallInfo fcinfo,...)
+{
+	va_list		names;
+	const char *name;
+
+	va_start(names, fcinfo);
+	for (int i = 0; (name = va_arg(names, const char *)) != NULL; i++)
+	{
+		if (PG_ARGISNULL(i) && strcmp(name, "key") == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("key must not be null"),
+					 errhint("The key null is '[null]', and undefined is '[{}]'. To look for an id under all keys, use partitionkey.find_items.")));
+		SqlRequireArgument(fcinfo, i, name);
+	}
+	va_end(names);
+}

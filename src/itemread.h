@@ -1,0 +1,19 @@
+/*
+ * itemread.h
+ *		Finding one item by its key and id.
+ */
+#ifndef PARTITIONKEY_ITEMREAD_H
+#define PARTITIONKEY_ITEMREAD_H
+
+#include "itemplace.h"
+
+/* Find an item in what the active snapshot sees. */
+extern bool ItemFind(ItemAccess *access, ItemPlace *place, StoredItem *stored);
+
+/* The same in what is committed now, and in what the transaction itself has done. */
+extern bool ItemFindNow(ItemAccess *access, ItemPlace *place, StoredItem *stored);
+
+/* Status 404, with the keys under which the id does exist. */
+extern void ItemNotFound(ItemAccess *access, const ItemPlace *place) pg_attribute_noreturn();
+
+#endif							/* PARTITIONKEY_ITEMREAD_H */
