@@ -1314,3 +1314,22 @@ CREATE FUNCTION items_view_insert() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION items_view_insert() IS
 	'the trigger of a view that create_items_view has made';
+
+----------------------------------------------------------------------------
+-- Etags and the change feed
+----------------------------------------------------------------------------
+
+CREATE FUNCTION next_etag() RETURNS uuid
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION next_etag() IS
+	'a new etag, of the current transaction; for enable_change_feed';
+
+CREATE FUNCTION set_etag() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON FUNCTION set_etag() IS
+	'the trigger that gives each row written its etag, and the time of the change';
+
+CREATE FUNCTION enable_change_feed(container regclass) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION enable_change_feed(regclass) IS
+	'gives a container a column etag, which orders changes, with the trigger that fills it and an index';

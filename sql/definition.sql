@@ -99,6 +99,7 @@ SELECT keyed('{"paths": ["/doc", "/TS", "/customer/id"], "kind": "MultiHash", "v
 SELECT keyed('{"paths": ["/Id", "/id_key", "/ID"], "kind": "MultiHash", "version": 2}');
 SELECT keyed('{"paths": ["/ctid", "/\"a b/c.d\"", "/''Quoted \"q\"''"], "kind": "MultiHash", "version": 2}');
 SELECT keyed(jsonb_build_object('paths', jsonb_build_array('/' || repeat('x', 70), '/' || repeat('y', 60) || '/doc'), 'kind', 'MultiHash', 'version', 2));
+SELECT keyed('{"paths": ["/Etag", "/a/etag"], "kind": "MultiHash", "version": 2}');
 
 -- Types of keys
 SELECT keyed('{"paths": ["/a", "/b", "/c"], "kind": "MultiHash", "version": 2}', '{double precision,Boolean,jsonb}');

@@ -3,7 +3,7 @@
  *		Making a container from its definition in Cosmos DB.
  *
  * The table has a column for each partition key path, the id, the whole item as
- * doc, and ts, the time of the last change.  All of it is made with the
+ * doc, ts, the time of the last change, and etag, by which changes are followed.  All of it is made with the
  * caller's rights, in one transaction.
  */
 #include "postgres.h"
@@ -25,6 +25,8 @@
 #include "compat.h"
 #include "conversion.h"
 #include "definition.h"
+#include "enablefeed.h"
+#include "etag.h"
 #include "indexingpolicy.h"
 #include "layout.h"
 #include "path.h"
@@ -133,7 +135,8 @@ is_taken(const Container *container, int levels, const char *name)
 	for (int i = 0; i < levels; i++)
 		if (strcmp(container->columns[i], name) == 0)
 			return true;
-	return strcmp(name, "id") == 0 || strcmp(name, "doc") == 0 || strcmp(name, "ts") == 0 || SystemAttributeByName(name) != NULL;
+	return strcmp(name, "id") == 0 || strcmp(name, "doc") == 0 || strcmp(name, "ts") == 0 || strcmp(name, ETAG_COLUMN) == 0 ||
+		SystemAttributeByName(name) != NULL;
 }
 
 /* Whether another path ends in the same name. */
@@ -256,10 +259,12 @@ create_table(Making *m)
 		appendStringInfo(&columns, "%s %s NOT NULL, ", quote_identifier(container->columns[i]), format_type_be(m->types[i]));
 	if (!id_in_key)
 		appendStringInfoString(&columns, "id text NOT NULL, ");
-	SqlExecute("CREATE TABLE %s (%sdoc jsonb NOT NULL, ts timestamptz, PRIMARY KEY (%s%s)) PARTITION BY HASH (%s %s)",
+	SqlExecute("CREATE TABLE %s (%sdoc jsonb NOT NULL, ts timestamptz, " ETAG_COLUMN " uuid, PRIMARY KEY (%s%s)) PARTITION BY HASH (%s %s)",
 			   m->qualified_name, columns.data, ContainerColumnList(container), id_in_key ? "" : ", id",
 			   quote_identifier(container->columns[0]), LayoutTypeOperatorClass(m->types[0], container->hash));
 	container->relid = get_relname_relid(m->name, m->namespace);
+	FeedCreateTrigger(container->relid);
+	FeedCreateIndex(container->relid);
 }
 
 static char *
@@ -388,8 +393,8 @@ create_container_from_definition(PG_FUNCTION_ARGS)
 	read_key_types(&m, PG_ARGISNULL(2) ? NULL : PG_GETARG_ARRAYTYPE_P(2));
 	m.indexes = PolicyIndexes(&m.definition, &m.container);
 	LayoutFromDatum(&m.layout, PG_GETARG_DATUM(3), PG_ARGISNULL(3), m.container.levels);
-	/* a leaf, its TOAST table with an index, the primary key, and the indexes */
-	LayoutCheckLocks(&m.layout, 4 + list_length(m.indexes));
+	/* a leaf, its TOAST table with an index, the primary key, the index on etags, and the others */
+	LayoutCheckLocks(&m.layout, 5 + list_length(m.indexes));
 
 	SPI_connect();
 	tell_idle_members(&m, make_tables(&m));

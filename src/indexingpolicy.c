@@ -8,6 +8,7 @@
  *		"*" at the root			gin (doc jsonb_path_ops), where asked for
  *		composite index			btree (tenantid, (doc -> 'price') DESC)
  *		unique key				unique (key columns, (NULLIF(doc -> 'email', 'null')))
+ *		any policy but none		btree (id)
  *
  * Properties that are columns (the key, id, and _ts) are indexed as such.
  * What is excluded below a "*" is left out of its index.  As in Cosmos DB the
@@ -332,7 +333,8 @@ read_excluded(Plan *plan, const JsonbValue *policy)
 	}
 }
 
-static void
+/* Whether it indexes at all. */
+static bool
 plan_policy(Plan *plan, const JsonbValue *policy)
 {
 	static const char *const known[] = {"automatic", "indexingMode", "includedPaths", "excludedPaths", "compositeIndexes"};
@@ -349,12 +351,21 @@ plan_policy(Plan *plan, const JsonbValue *policy)
 			add_idle(plan, psprintf("indexingPolicy.%s", (char *) lfirst(cell)));
 	}
 	if (!indexing)
-		return;
+		return false;
 	read_excluded(plan, policy);
 	foreach(cell, member_array(policy, "includedPaths", "indexingPolicy.includedPaths"))
 		plan_included(plan, lfirst(cell));
 	foreach(cell, member_array(policy, "compositeIndexes", "indexingPolicy.compositeIndexes"))
 		plan_composite(plan, lfirst(cell));
+	return true;
+}
+
+/* The id, which is looked up alone, too; unless the primary key begins with it. */
+static void
+plan_id(Plan *plan)
+{
+	if (strcmp(plan->container->columns[0], "id") != 0)
+		add_index(plan, (PolicyIndex) {.method = "btree", .label = pstrdup("id"), .columns = pstrdup("id")});
 }
 
 /* Append a path of a unique key to its columns, which the key's are already. */
@@ -442,7 +453,7 @@ PolicyIndexes(Definition *definition, const Container *container)
 
 	if (definition->unique_key_policy.type != jbvNull)
 		plan_unique_keys(&plan, &definition->unique_key_policy);
-	if (definition->indexing_policy.type != jbvNull)
-		plan_policy(&plan, &definition->indexing_policy);
+	if (definition->indexing_policy.type == jbvNull || plan_policy(&plan, &definition->indexing_policy))
+		plan_id(&plan);
 	return plan.indexes;
 }

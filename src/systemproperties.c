@@ -5,14 +5,10 @@
  * Nearly every exported item has them.  So they are taken out of jsonb's binary
  * format, which is that of the disk and doesn't change: to take an object apart and put it together
  * again takes as long as to parse it.
- *
- * An object is a header with the number n of its members, an entry for each of
- * the n names and then for each of the n values, and their bytes in the same order.  An entry has
- * the kind of its bytes, and where they end: by their length or, for one in
- * JB_OFFSET_STRIDE, by its offset.  Numbers and what is nested are aligned, and padding counts as theirs.
  */
 #include "postgres.h"
 
+#include "objectwriter.h"
 #include "systemproperties.h"
 
 const char *const SystemProperties[SYSTEM_PROPERTIES] = {"_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"};
@@ -24,38 +20,6 @@ SystemProperty(const char *name, int length)
 		if ((int) strlen(SystemProperties[i]) == length && memcmp(SystemProperties[i], name, length) == 0)
 			return i;
 	return -1;
-}
-
-/* An object that is being written. */
-typedef struct Target
-{
-	JsonbContainer *object;
-	int			nentries;		/* written */
-	char	   *data;			/* its bytes begin here */
-	uint32		length;			/* of them, so far */
-} Target;
-
-/* Write an entry with its bytes. */
-static void
-add_entry(Target *target, JEntry entry, const char *data, uint32 offset, uint32 length)
-{
-	uint32		from = target->length;
-
-	if (JBE_ISNUMERIC(entry) || JBE_ISCONTAINER(entry))
-	{
-		uint32		padding = INTALIGN(offset) - offset;
-
-		offset += padding;
-		length -= padding;
-		while (target->length != INTALIGN(target->length))
-			target->data[target->length++] = '\0';
-	}
-	memcpy(target->data + target->length, data + offset, length);
-	target->length += length;
-	if (target->nentries % JB_OFFSET_STRIDE == 0)
-		target->object->children[target->nentries++] = (entry & JENTRY_TYPEMASK) | JENTRY_HAS_OFF | target->length;
-	else
-		target->object->children[target->nentries++] = (entry & JENTRY_TYPEMASK) | (target->length - from);
 }
 
 /* The members of an object that are to be removed: a bool for each.  Gives their number. */
@@ -87,7 +51,7 @@ SystemPropertiesRemove(Jsonb *object, int which)
 	bool	   *removed = palloc(n + 1);
 	int			kept = n - find_members(source, n, which, removed);
 	Jsonb	   *result = palloc(VARSIZE(object));
-	Target		target = {.object = &result->root};
+	ObjectWriter writer;
 	uint32		offset = 0;
 
 	if (kept == n)
@@ -95,16 +59,15 @@ SystemPropertiesRemove(Jsonb *object, int which)
 		memcpy(result, object, VARSIZE(object));
 		return result;
 	}
-	result->root.header = kept | JB_FOBJECT;
-	target.data = (char *) &result->root.children[2 * kept];
+	ObjectWriterStart(&writer, result, kept);
 	for (int i = 0; i < 2 * n; i++)
 	{
 		uint32		length = getJsonbLength(source, i);
 
 		if (!removed[i % n])
-			add_entry(&target, source->children[i], data, offset, length);
+			ObjectWriterAdd(&writer, source->children[i], data, offset, length);
 		offset += length;
 	}
-	SET_VARSIZE(result, target.data + target.length - (char *) result);
+	ObjectWriterEnd(&writer, result);
 	return result;
 }

@@ -1,0 +1,181 @@
+/*
+ * etagtrigger.c
+ *		The trigger that gives each row written an etag and a time.
+ *
+ * It is on the container, and so fires on the leaves, where columns may have other
+ * numbers.  It sets the etag always, whatever the statement says.  The time of
+ * the last change is set unless the statement does.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/partition.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "etag.h"
+#include "registry.h"
+
+/* Where a table has them; kept for the session. */
+typedef struct Columns
+{
+	Oid			relid;			/* hash key */
+	bool		valid;
+	AttrNumber	etag;
+	AttrNumber	ts;				/* InvalidAttrNumber if there is none to be set */
+} Columns;
+
+static HTAB *columns_by_table = NULL;
+
+/* Relation cache callback; InvalidOid is all. */
+static void
+forget_columns(pg_attribute_unused() Datum arg, Oid relid)
+{
+	HASH_SEQ_STATUS scan;
+	Columns    *columns;
+
+	if (OidIsValid(relid))
+	{
+		columns = hash_search(columns_by_table, &relid, HASH_FIND, NULL);
+		if (columns)
+			columns->valid = false;
+		return;
+	}
+	hash_seq_init(&scan, columns_by_table);
+	while ((columns = hash_seq_search(&scan)) != NULL)
+		columns->valid = false;
+}
+
+static void
+start(void)
+{
+	HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = sizeof(Columns)};
+
+	columns_by_table = hash_create("partitionkey etags", 64, &control, HASH_ELEM | HASH_BLOBS);
+	CacheRegisterRelcacheCallback(forget_columns, (Datum) 0);
+}
+
+/* Whether a column is in the key of the container that a table is part of. */
+static bool
+is_key_column(Oid relid, const char *name)
+{
+	List	   *ancestors = get_rel_relispartition(relid) ? get_partition_ancestors(relid) : NIL;
+	Container  *container = ContainerLookup(ancestors == NIL ? relid : llast_oid(ancestors), true);
+
+	return container != NULL && ContainerLevel(container, name) >= 0;
+}
+
+static AttrNumber
+etag_column(Relation rel)
+{
+	AttrNumber	attnum = get_attnum(RelationGetRelid(rel), ETAG_COLUMN);
+
+	if (attnum <= 0 || TupleDescAttr(RelationGetDescr(rel), attnum - 1)->atttypid != UUIDOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("table \"%s\" has no column \"%s\" of type uuid for trigger \"%s\" to fill",
+						RelationGetRelationName(rel), ETAG_COLUMN, ETAG_TRIGGER),
+				 errhint("Drop the trigger, or make the column anew: drop the trigger, and call partitionkey.enable_change_feed.")));
+	return attnum;
+}
+
+/* The column that the time goes into: of its name and type, and neither computed nor part of the key. */
+static AttrNumber
+ts_column(Relation rel)
+{
+	AttrNumber	attnum = get_attnum(RelationGetRelid(rel), "ts");
+	Form_pg_attribute att;
+
+	if (attnum <= 0)
+		return InvalidAttrNumber;
+	att = TupleDescAttr(RelationGetDescr(rel), attnum - 1);
+	return att->attgenerated || getBaseType(att->atttypid) != TIMESTAMPTZOID || is_key_column(RelationGetRelid(rel), "ts") ?
+		InvalidAttrNumber : attnum;
+}
+
+static const Columns *
+columns_of(Relation rel)
+{
+	Oid			relid = RelationGetRelid(rel);
+	Columns    *columns;
+	bool		found;
+
+	if (columns_by_table == NULL)
+		start();
+	columns = hash_search(columns_by_table, &relid, HASH_ENTER, &found);
+	if (!found || !columns->valid)
+	{
+		columns->valid = false;
+		columns->etag = etag_column(rel);
+		columns->ts = ts_column(rel);
+		columns->valid = true;
+	}
+	return columns;
+}
+
+/* Whether the time is left to the trigger: not given for a new row, not changed with an old one. */
+static bool
+leaves_ts(const TriggerData *trigger, AttrNumber ts, HeapTuple new)
+{
+	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
+	bool		isnull;
+	bool		was_null;
+	Datum		value = heap_getattr(new, ts, desc, &isnull);
+	Datum		was;
+
+	if (TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
+		return isnull;
+	was = heap_getattr(trigger->tg_trigtuple, ts, desc, &was_null);
+	return isnull == was_null && (isnull || DatumGetTimestampTz(value) == DatumGetTimestampTz(was));
+}
+
+static void
+check_call(FunctionCallInfo fcinfo)
+{
+	TriggerEvent event = CALLED_AS_TRIGGER(fcinfo) ? ((TriggerData *) fcinfo->context)->tg_event : 0;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_FOR_ROW(event) || !TRIGGER_FIRED_BEFORE(event) ||
+		!(TRIGGER_FIRED_BY_INSERT(event) || TRIGGER_FIRED_BY_UPDATE(event)))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function \"set_etag\" was not called as a trigger BEFORE INSERT OR UPDATE FOR EACH ROW"),
+				 errhint("partitionkey.enable_change_feed makes the trigger.")));
+}
+
+/* set_etag() returns trigger */
+PG_FUNCTION_INFO_V1(set_etag);
+Datum
+set_etag(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	const Columns *columns;
+	HeapTuple	row;
+	pg_uuid_t	etag;
+	int			numbers[2];
+	Datum		values[2];
+	bool		nulls[2] = {false, false};
+	int			n = 1;
+
+	check_call(fcinfo);
+	row = TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ? trigger->tg_trigtuple : trigger->tg_newtuple;
+	columns = columns_of(trigger->tg_relation);
+	EtagNext(&etag);
+	numbers[0] = columns->etag;
+	values[0] = UUIDPGetDatum(&etag);
+	if (columns->ts != InvalidAttrNumber && leaves_ts(trigger, columns->ts, row))
+	{
+		numbers[n] = columns->ts;
+		values[n++] = TimestampTzGetDatum(GetCurrentTimestamp());
+	}
+	return PointerGetDatum(heap_modify_tuple_by_cols(row, RelationGetDescr(trigger->tg_relation), n, numbers, values, nulls));
+}
