@@ -1333,3 +1333,21 @@ CREATE FUNCTION enable_change_feed(container regclass) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
 COMMENT ON FUNCTION enable_change_feed(regclass) IS
 	'gives a container a column etag, which orders changes, with the trigger that fills it and an index';
+
+-- Items: time to live
+----------------------------------------------------------------------------
+
+CREATE FUNCTION item_expired(doc jsonb, ts timestamptz, default_ttl int) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION item_expired(jsonb, timestamptz, int) IS
+	'whether an item that was last changed at ts has expired by its ttl or the container''s default, when the statement began';
+
+CREATE FUNCTION ttl_fault(doc jsonb) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION ttl_fault(jsonb) IS
+	'the ttl of an item that never expires because its ttl is not valid, else NULL';
+
+CREATE FUNCTION set_default_ttl(container regclass, seconds int) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION set_default_ttl(regclass, int) IS
+	'changes the default time to live of a container: NULL for off, -1 for items that tell their own, or seconds';

@@ -10,7 +10,6 @@
 #include "postgres.h"
 
 #include <ctype.h>
-#include <math.h>
 
 #include "fmgr.h"
 #include "parser/scansup.h"
@@ -24,9 +23,10 @@
 #include "key.h"
 #include "member.h"
 #include "path.h"
+#include "ttl.h"
 
 /* Members of a container that become something here. */
-static const char *const container_members[] = {"id", "indexingPolicy", "partitionKey", "uniqueKeyPolicy", NULL};
+static const char *const container_members[] = {"defaultTtl", "id", "indexingPolicy", "partitionKey", "uniqueKeyPolicy", NULL};
 static const char *const key_members[] = {"kind", "paths", "systemKey", "version", NULL};
 
 /* What a definition may be wrapped in, from the outside: ARM, az, the answers of REST. */
@@ -311,22 +311,15 @@ read_policy(const JsonbValue *container, const char *name)
 	return policy;
 }
 
-/* The time to live is kept; it is -1 or a positive number of seconds. */
+/* The time to live, which is kept. */
 static void
-check_ttl(const JsonbValue *container)
+check_ttl(Definition *definition, const JsonbValue *container)
 {
 	JsonbValue	ttl;
-	double		number;
 
-	if (!MemberFind(container, "defaultTtl", &ttl))
-		return;
-	if (ttl.type != jbvNumeric)
-		MemberKindError("defaultTtl", &ttl, "a number", "Write -1 or a number of seconds.");
-	number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(ttl.val.numeric)));
-	if ((number != -1 && number < 1) || number > PG_INT32_MAX || number != floor(number))
-		definition_error(psprintf("defaultTtl %s is out of range",
-								  DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(ttl.val.numeric)))),
-						 NULL, "Write -1, for items that tell their own, or whole seconds from 1 to 2147483647.");
+	definition->has_ttl = MemberFind(container, "defaultTtl", &ttl);
+	if (definition->has_ttl && !TtlRead(&ttl, &definition->ttl))
+		TtlRequire("defaultTtl", &ttl);
 }
 
 /* An object with the members of two; those of the second win. */
@@ -367,7 +360,7 @@ DefinitionRead(Definition *definition, Jsonb *json)
 	read_id(definition, &container, name);
 	definition->indexing_policy = read_policy(&container, "indexingPolicy");
 	definition->unique_key_policy = read_policy(&container, "uniqueKeyPolicy");
-	check_ttl(&container);
+	check_ttl(definition, &container);
 	foreach(cell, MemberNames(&container))
 	{
 		char	   *member = lfirst(cell);
@@ -375,8 +368,7 @@ DefinitionRead(Definition *definition, Jsonb *json)
 		if (*member == '_')
 			definition->service = lappend(definition->service, member);
 		else if (!is_one_of(member, container_members))
-			definition->idle = lappend(definition->idle, strcmp(member, "defaultTtl") == 0 ?
-									   "defaultTtl (it is kept, but nothing expires by itself)" : member);
+			definition->idle = lappend(definition->idle, member);
 	}
 	definition->json = kept(definition, &container);
 }
@@ -422,16 +414,10 @@ current_id(const Container *container, const JsonbValue *definition)
 	return table;
 }
 
-/*
- * container_definition(container regclass) returns jsonb
- *
- * What the registry holds is true but for the id: the key can't be changed.
- */
-PG_FUNCTION_INFO_V1(container_definition);
-Datum
-container_definition(PG_FUNCTION_ARGS)
+/* What the registry holds is true but for the id: the key can't be changed. */
+Jsonb *
+DefinitionOf(const Container *container)
 {
-	Container  *container = ContainerLookup(PG_GETARG_OID(0), false);
 	Jsonb	   *json = RegistryDefinition(container);
 	JsonbValue	root;
 	StringInfoData id;
@@ -443,7 +429,15 @@ container_definition(PG_FUNCTION_ARGS)
 	appendStringInfoString(&id, "{\"id\": ");
 	escape_json(&id, current_id(container, &root));
 	appendStringInfoChar(&id, '}');
-	PG_RETURN_DATUM(merged(JsonbPGetDatum(json), id.data));
+	return DatumGetJsonbP(merged(JsonbPGetDatum(json), id.data));
+}
+
+/* container_definition(container regclass) returns jsonb */
+PG_FUNCTION_INFO_V1(container_definition);
+Datum
+container_definition(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_JSONB_P(DefinitionOf(ContainerLookup(PG_GETARG_OID(0), false)));
 }
 
 /*

@@ -24,6 +24,8 @@ typedef struct Definition
 
 	JsonbValue	indexing_policy;	/* an object, or null */
 	JsonbValue	unique_key_policy;	/* the same */
+	bool		has_ttl;		/* items can expire */
+	int32		ttl;			/* the default, see ttl.h */
 
 	/* members without effect (char *), as they are to be reported */
 	List	   *idle;
@@ -36,6 +38,9 @@ typedef struct Definition
  * not take either, 0A000 for kind Range, 42601 and 0A000 for paths.
  */
 extern void DefinitionRead(Definition *definition, Jsonb *json);
+
+/* The definition with which a container can be made in Cosmos DB as it is now. */
+extern Jsonb *DefinitionOf(const Container *container);
 
 /*
  * The name of the table for a container with this id: as SQL folds it where it

@@ -32,6 +32,7 @@
 #include "path.h"
 #include "settings.h"
 #include "sql.h"
+#include "ttl.h"
 
 /* What a key column may be, and how else that is called. */
 static const struct
@@ -372,6 +373,21 @@ tell_key(const Making *m, bool types_given)
 				 types_given ? 0 : errhint("To load them, use key_types => '{jsonb}'; their key is {}, undefined.")));
 }
 
+/* Tell that items can expire, which nothing here does behind the user's back. */
+static void
+tell_ttl(const Making *m)
+{
+	const Definition *definition = &m->definition;
+
+	if (definition->has_ttl)
+		ereport(NOTICE,
+				(definition->ttl == TTL_NEVER ? errmsg("items of container \"%s\" that have a ttl expire", m->name) :
+				 errmsg_plural("items of container \"%s\" expire after %d second", "items of container \"%s\" expire after %d seconds",
+							   definition->ttl, m->name, definition->ttl),
+				 errdetail("The functions for items don't see them any more, but they are in the table until they are deleted."),
+				 errhint("Call partitionkey.delete_expired from time to time.")));
+}
+
 /*
  * create_container_from_definition(definition jsonb, name text, key_types text[],
  * partitions int[]) returns regclass
@@ -399,6 +415,7 @@ create_container_from_definition(PG_FUNCTION_ARGS)
 	SPI_connect();
 	tell_idle_members(&m, make_tables(&m));
 	tell_key(&m, !PG_ARGISNULL(2));
+	tell_ttl(&m);
 	SPI_finish();
 	RegistryInsert(&m.container, m.definition.json);
 	PG_RETURN_OID(m.container.relid);

@@ -271,8 +271,9 @@ RegistryIsolated(Oid relid)
 	return keys;
 }
 
-void
-RegistrySetIsolated(Oid relid, Jsonb *keys)
+/* Put a value of type jsonb into a container's row. */
+static void
+set_jsonb(Oid relid, AttrNumber attnum, Jsonb *value)
 {
 	Relation	registry = open_registry(RowExclusiveLock);
 	SysScanDesc scan;
@@ -283,12 +284,26 @@ RegistrySetIsolated(Oid relid, Jsonb *keys)
 
 	if (!HeapTupleIsValid(row))
 		elog(ERROR, "relation %u is not in the registry", relid);
-	values[Anum_registry_isolated - 1] = JsonbPGetDatum(keys);
-	replace[Anum_registry_isolated - 1] = true;
+	values[attnum - 1] = JsonbPGetDatum(value);
+	replace[attnum - 1] = true;
 	CatalogTupleUpdate(registry, &row->t_self,
 					   heap_modify_tuple(row, RelationGetDescr(registry), values, nulls, replace));
 	systable_endscan(scan);
 	table_close(registry, RowExclusiveLock);
+}
+
+void
+RegistrySetIsolated(Oid relid, Jsonb *keys)
+{
+	set_jsonb(relid, Anum_registry_isolated, keys);
+}
+
+void
+RegistrySetDefinition(Oid relid, Jsonb *definition)
+{
+	set_jsonb(relid, Anum_registry_definition, definition);
+	/* Sessions may have noted what it says. */
+	CacheInvalidateRelcacheByRelid(relid);
 }
 
 Jsonb *

@@ -58,4 +58,7 @@ extern void RegistryInsert(const Container *container, Jsonb *definition);
 /* That definition, palloc'd; NULL if there is none. */
 extern Jsonb *RegistryDefinition(const Container *container);
 
+/* Another one instead; sessions are told. */
+extern void RegistrySetDefinition(Oid relid, Jsonb *definition);
+
 #endif							/* PARTITIONKEY_REGISTRY_H */
