@@ -8,6 +8,7 @@
 
 #include "catalog/namespace.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
@@ -203,14 +204,23 @@ parse_text(CosmosItem *item)
 	PG_END_TRY();
 }
 
+/* What to say of an item that is over one of the limits. */
+static char *
+limit_reason(ItemFault fault)
+{
+	if (fault == ITEM_TOO_DEEP)
+		return psprintf("the item is nested more than %d levels deep, Cosmos DB's limit", MAX_ITEM_DEPTH);
+	return psprintf("the item has more than %d bytes, Cosmos DB's limit", MAX_ITEM_BYTES);
+}
+
 void
 ItemParse(CosmosItem *item, int depth)
 {
 	ItemSetFault(item, ITEM_SOUND, NULL);
 	if (item->length > MAX_ITEM_BYTES && compact_size(item) > MAX_ITEM_BYTES)
-		ItemSetFault(item, ITEM_TOO_LARGE, psprintf("the item has more than %d bytes, Cosmos DB's limit", MAX_ITEM_BYTES));
+		ItemSetFault(item, ITEM_TOO_LARGE, limit_reason(ITEM_TOO_LARGE));
 	else if (depth > MAX_ITEM_DEPTH)
-		ItemSetFault(item, ITEM_TOO_DEEP, psprintf("the item is nested more than %d levels deep, Cosmos DB's limit", MAX_ITEM_DEPTH));
+		ItemSetFault(item, ITEM_TOO_DEEP, limit_reason(ITEM_TOO_DEEP));
 	else
 		parse_text(item);
 	if (item->doc != NULL && !JB_ROOT_IS_OBJECT(item->doc))
@@ -228,6 +238,46 @@ ItemFromText(CosmosItem *item, char *text, int length)
 	item->text = utf8 == text ? pnstrdup(text, length) : utf8;
 	item->length = strlen(item->text);
 	ItemParse(item, ItemDepth(item->text, item->length));
+}
+
+/* How many containers there are around the innermost one, and it. */
+static int
+container_depth(JsonbContainer *container)
+{
+	uint32		n = JsonContainerSize(container);
+	uint32		first = JsonContainerIsObject(container) ? n : 0;
+	char	   *data = (char *) &container->children[first + n];
+	int			deepest = 0;
+
+	check_stack_depth();
+	for (uint32 i = first; i < first + n; i++)
+		if (JBE_ISCONTAINER(container->children[i]))
+			deepest = Max(deepest, container_depth((JsonbContainer *) (data + INTALIGN(getJsonbOffset(container, i)))));
+	return deepest + 1;
+}
+
+/* A document is less than so many times longer as text: an escaped character. */
+#define MAX_ESCAPE_LENGTH	6
+
+ItemFault
+ItemJudge(Jsonb *doc, char **reason)
+{
+	CosmosItem	item = {0};
+	ItemFault	fault = ITEM_SOUND;
+
+	if (container_depth(&doc->root) > MAX_ITEM_DEPTH)
+		fault = ITEM_TOO_DEEP;
+	else if (VARSIZE(doc) > MAX_ITEM_BYTES / MAX_ESCAPE_LENGTH)
+	{
+		item.text = JsonbToCString(NULL, &doc->root, VARSIZE(doc));
+		item.text = pg_server_to_any(item.text, strlen(item.text), PG_UTF8);
+		item.length = strlen(item.text);
+		if (compact_size(&item) > MAX_ITEM_BYTES)
+			fault = ITEM_TOO_LARGE;
+	}
+	if (fault != ITEM_SOUND)
+		*reason = limit_reason(fault);
+	return fault;
 }
 
 /* Append what can be converted of a text of UTF-8; gives how many of its bytes that are. */

@@ -56,6 +56,12 @@ extern void ItemSetFault(CosmosItem *item, ItemFault fault, char *reason);
  */
 extern void ItemFromText(CosmosItem *item, char *text, int length);
 
+/*
+ * Judge a document by Cosmos DB's limits on its size and depth: ITEM_SOUND, ITEM_TOO_LARGE or
+ * ITEM_TOO_DEEP, and then the reason, palloc'd.
+ */
+extern ItemFault ItemJudge(Jsonb *doc, char **reason);
+
 /* A short name for a fault: "broken JSON", "lone surrogate" ... */
 extern const char *ItemFaultName(ItemFault fault);
 

@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/pg_type.h"
@@ -42,7 +43,7 @@ static List *stale_plans = NIL;
  */
 
 static void
-invalidate(Datum arg, Oid relid)
+invalidate(Datum arg pg_attribute_unused(), Oid relid)
 {
 	HASH_SEQ_STATUS scan;
 	ItemAccess *access;
@@ -60,13 +61,13 @@ invalidate(Datum arg, Oid relid)
 }
 
 static void
-invalidate_all(Datum arg, int cacheid, uint32 hashvalue)
+invalidate_all(Datum arg, int cacheid pg_attribute_unused(), uint32 hashvalue pg_attribute_unused())
 {
 	invalidate(arg, InvalidOid);
 }
 
 static void
-free_stale(XactEvent event, void *arg)
+free_stale(XactEvent event, void *arg pg_attribute_unused())
 {
 	ListCell   *cell;
 

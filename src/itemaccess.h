@@ -6,6 +6,7 @@
 #define PARTITIONKEY_ITEMACCESS_H
 
 #include "executor/spi.h"
+#include "utils/uuid.h"
 
 #include "itemrow.h"
 

@@ -13,6 +13,8 @@
 #include "access/genam.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
@@ -54,7 +56,7 @@ typedef struct ItemLeaf
 static HTAB *leaves = NULL;
 
 static void
-invalidate_leaf(Datum arg, Oid relid)
+invalidate_leaf(Datum arg pg_attribute_unused(), Oid relid)
 {
 	HASH_SEQ_STATUS scan;
 	ItemLeaf   *leaf;
@@ -276,7 +278,7 @@ ItemFind(ItemAccess *access, ItemPlace *place, StoredItem *stored)
 		if (ours)
 			found = look_into_leaf(access, leaf, rel, &place->row, stored) &&
 				!(access->has_ttl && stored->has_ts && stored->doc != NULL &&
-				  TtlExpired(stored->doc, stored->ts, access->default_ttl));
+				  TtlExpired(stored->doc, stored->ts, access->default_ttl, GetCurrentStatementStartTimestamp()));
 		table_close(rel, NoLock);
 	}
 	return ours ? found : ItemAccessRun(access, ITEM_READ, place->row.values, NULL, stored);
