@@ -1316,6 +1316,15 @@ COMMENT ON FUNCTION items_view_insert() IS
 	'the trigger of a view that create_items_view has made';
 
 ----------------------------------------------------------------------------
+-- Items: patching
+----------------------------------------------------------------------------
+
+CREATE FUNCTION patch_document(doc jsonb, operations jsonb) RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION patch_document(jsonb, jsonb) IS
+	'an item with parts changed by the operations of Cosmos DB''s partial document update';
+
+----------------------------------------------------------------------------
 -- Items: time to live
 ----------------------------------------------------------------------------
 
