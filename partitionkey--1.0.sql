@@ -1342,3 +1342,13 @@ CREATE FUNCTION set_default_ttl(container regclass, seconds int) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
 COMMENT ON FUNCTION set_default_ttl(regclass, int) IS
 	'changes the default time to live of a container: NULL for off, -1 for items that tell their own, or seconds';
+
+CREATE FUNCTION delete_expired(container regclass, max_items bigint DEFAULT NULL) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE COST 1000000;
+COMMENT ON FUNCTION delete_expired(regclass, bigint) IS
+	'deletes the items of a container that have expired, but those that other transactions hold, and gives their number';
+
+CREATE PROCEDURE delete_expired_in_batches(container regclass, batch_items int DEFAULT 1000, INOUT deleted bigint DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE delete_expired_in_batches IS
+	'as the function delete_expired, but each batch of items is committed';
