@@ -94,9 +94,9 @@ operation_error(const PatchOperation *operation, char *problem, const char *hint
 	if (operation->name != NULL)
 		appendStringInfo(&message, ", %s", operation->name);
 	if (operation->from.text != NULL)
-		appendStringInfo(&message, " \"%s\" to", operation->from.text);
+		appendStringInfo(&message, " \"%s\"", operation->from.text);
 	if (operation->path.text != NULL)
-		appendStringInfo(&message, " \"%s\"", operation->path.text);
+		appendStringInfo(&message, "%s \"%s\"", operation->from.text ? " to" : "", operation->path.text);
 	appendStringInfo(&message, ": %s", problem);
 	patch_error(message.data, hint);
 }
