@@ -1334,6 +1334,71 @@ CREATE FUNCTION enable_change_feed(container regclass) RETURNS void
 COMMENT ON FUNCTION enable_change_feed(regclass) IS
 	'gives a container a column etag, which orders changes, with the trigger that fills it and an index';
 
+----------------------------------------------------------------------------
+-- Items: operations
+----------------------------------------------------------------------------
+
+CREATE FUNCTION create_item(container regclass, doc jsonb, generate_id boolean DEFAULT false) RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION create_item(regclass, jsonb, boolean) IS
+	'writes a new item; an error if there is one with its key and id';
+
+CREATE FUNCTION read_item(container regclass, id text, key jsonb) RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION read_item(regclass, text, jsonb) IS
+	'the item with an id and a key, with its _etag and _ts; an error if there is none';
+
+CREATE FUNCTION upsert_item(container regclass, doc jsonb, if_match text DEFAULT NULL) RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION upsert_item(regclass, jsonb, text) IS
+	'writes an item in place of the one with its key and id, or a new one';
+
+CREATE FUNCTION replace_item(container regclass, id text, key jsonb, doc jsonb, if_match text DEFAULT NULL) RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION replace_item(regclass, text, jsonb, jsonb, text) IS
+	'writes an item in place of the one with an id and a key; an error if there is none';
+
+CREATE FUNCTION patch_item(container regclass, id text, key jsonb, operations jsonb, condition jsonpath DEFAULT NULL, if_match text DEFAULT NULL)
+	RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION patch_item(regclass, text, jsonb, jsonb, jsonpath, text) IS
+	'changes parts of the item with an id and a key, if it meets a condition';
+
+CREATE FUNCTION delete_item(container regclass, id text, key jsonb, if_match text DEFAULT NULL) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION delete_item(regclass, text, jsonb, text) IS
+	'deletes the item with an id and a key; an error if there is none';
+
+CREATE FUNCTION move_item(container regclass, id text, from_key jsonb, to_key jsonb, if_match text DEFAULT NULL) RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION move_item(regclass, text, jsonb, jsonb, text) IS
+	'gives an item another partition key; an error if there is one with its id';
+
+CREATE FUNCTION find_items(container regclass, id text) RETURNS TABLE (key jsonb, item jsonb)
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000 ROWS 10;
+COMMENT ON FUNCTION find_items(regclass, text) IS
+	'all items with an id, with their keys; looks into all partitions';
+
+CREATE FUNCTION delete_partition(container regclass, key jsonb) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION delete_partition(regclass, jsonb) IS
+	'deletes all items with a key, or with a prefix of one, and gives their number';
+
+CREATE FUNCTION transactional_batch(container regclass, key jsonb, operations jsonb) RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION transactional_batch(regclass, jsonb, jsonb) IS
+	'does several operations on one logical partition, all or none, and gives the status of each';
+
+----------------------------------------------------------------------------
+-- Items: patching
+----------------------------------------------------------------------------
+
+CREATE FUNCTION patch_document(doc jsonb, operations jsonb) RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION patch_document(jsonb, jsonb) IS
+	'an item with parts changed by the operations of Cosmos DB''s partial document update';
+
+----------------------------------------------------------------------------
 -- Items: time to live
 ----------------------------------------------------------------------------
 
@@ -1351,3 +1416,13 @@ CREATE FUNCTION set_default_ttl(container regclass, seconds int) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
 COMMENT ON FUNCTION set_default_ttl(regclass, int) IS
 	'changes the default time to live of a container: NULL for off, -1 for items that tell their own, or seconds';
+
+CREATE FUNCTION delete_expired(container regclass, max_items bigint DEFAULT NULL) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE COST 1000000;
+COMMENT ON FUNCTION delete_expired(regclass, bigint) IS
+	'deletes the items of a container that have expired, but those that other transactions hold, and gives their number';
+
+CREATE PROCEDURE delete_expired_in_batches(container regclass, batch_items int DEFAULT 1000, INOUT deleted bigint DEFAULT NULL)
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE delete_expired_in_batches IS
+	'as the function delete_expired, but each batch of items is committed';

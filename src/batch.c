@@ -13,7 +13,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "common/hashfn.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -405,8 +404,8 @@ lock_logical_partition(const Batch *batch)
 	char	   *key = ItemRowKeyText(batch->access->shape, &batch->place.row);
 	LOCKTAG		tag;
 
-	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationRelationId, batch->access->relid, 0);
-	tag.locktag_field4 = hash_bytes((unsigned char *) key, strlen(key)) & 0xFFFF;
+	/* users' own advisory locks have 1 or 2 there */
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, batch->access->relid, hash_bytes((unsigned char *) key, strlen(key)), 3);
 	(void) LockAcquire(&tag, ExclusiveLock, false, false);
 }
 
