@@ -1334,6 +1334,23 @@ CREATE FUNCTION enable_change_feed(container regclass) RETURNS void
 COMMENT ON FUNCTION enable_change_feed(regclass) IS
 	'gives a container a column etag, which orders changes, with the trigger that fills it and an index';
 
+CREATE FUNCTION read_feed_ranges(container regclass) RETURNS SETOF jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION read_feed_ranges(regclass) IS
+	'parts of the hash space for readers of the change feed, one for each physical partition; they stay valid when partitions change';
+
+CREATE FUNCTION change_feed_start(container regclass, scope jsonb DEFAULT NULL) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE;
+COMMENT ON FUNCTION change_feed_start(regclass, jsonb) IS
+	'a continuation token for what changes from now on';
+
+CREATE FUNCTION items_changed_since(container regclass, scope jsonb DEFAULT NULL, continuation text DEFAULT NULL, max_items integer DEFAULT 1000,
+	OUT item jsonb, OUT continuation text)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE ROWS 1000;
+COMMENT ON FUNCTION items_changed_since(regclass, jsonb, text, integer) IS
+	'the change feed: items in the order of change, each in its latest version, with the token to go on behind it';
+
 ----------------------------------------------------------------------------
 -- Items: operations
 ----------------------------------------------------------------------------

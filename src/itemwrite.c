@@ -10,6 +10,7 @@
 
 #include "fmgr.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
@@ -140,7 +141,7 @@ ItemExplainNothing(ItemAccess *access, ItemPlace *place, const ItemCondition *co
 				(StatusCode(COSMOS_PRECONDITION_FAILED),
 				 errmsg("%s does not meet the condition", ItemPlaceName(access, place)),
 				 StatusDetail(COSMOS_PRECONDITION_FAILED, "The condition is %s.",
-							  TextDatumGetCString(DirectFunctionCall1(jsonpath_text, condition->predicate)))));
+							  DatumGetCString(DirectFunctionCall1(jsonpath_out, condition->predicate)))));
 	not_written(access, place);
 }
 

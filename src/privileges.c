@@ -59,6 +59,13 @@ RequireSelect(Oid relid)
 		aclcheck_error(result, get_relkind_objtype(get_rel_relkind(relid)), get_rel_name(relid));
 }
 
+void
+RequireSelectAny(Oid relid)
+{
+	if (pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT, ACLMASK_ANY) != ACLCHECK_OK)
+		RequireSelect(relid);
+}
+
 /* A list out of a catalog row, or NULL; its members are recorded as dependencies. */
 static Acl *
 get_acl(int cache, HeapTuple tuple, AttrNumber attnum)

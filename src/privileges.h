@@ -19,6 +19,9 @@ extern void RequireSchema(Oid owner, Oid schema);
 /* Refuse a user who may not read a relation as a whole (42501). */
 extern void RequireSelect(Oid relid);
 
+/* Refuse a user who may not even read a column of it. */
+extern void RequireSelectAny(Oid relid);
+
 /* Give a relation and its columns the privileges of another with the same owner and columns. */
 extern void PrivilegesCopy(Oid from, Oid to);
 

@@ -219,13 +219,13 @@ bound_hex(PositionHash hash, uint64 position)
 }
 
 /* As in Cosmos DB the space starts at '' and ends at 'FF'. */
-static void
-range_bounds(PositionHash hash, PositionRange range, Datum *min, Datum *max)
+void
+PositionRangeBounds(PositionHash hash, PositionRange range, char **min, char **max)
 {
 	uint64		end = range.bits == 0 ? 0 : range.min + (UINT64CONST(1) << (64 - range.bits));
 
-	*min = CStringGetTextDatum(range.min == 0 ? "" : bound_hex(hash, range.min));
-	*max = CStringGetTextDatum(end == 0 ? "FF" : bound_hex(hash, end));
+	*min = range.min == 0 ? pstrdup("") : bound_hex(hash, range.min);
+	*max = end == 0 ? pstrdup("FF") : bound_hex(hash, end);
 }
 
 /*
@@ -254,7 +254,14 @@ partition_ranges(PG_FUNCTION_ARGS)
 		bool		nulls[3] = {false, !leaf->regular, !leaf->regular};
 
 		for (int i = 0; i < leaf->levels; i++)
-			range_bounds(container->hash, leaf->ranges[i], &min[i], &max[i]);
+		{
+			char	   *lower;
+			char	   *upper;
+
+			PositionRangeBounds(container->hash, leaf->ranges[i], &lower, &upper);
+			min[i] = CStringGetTextDatum(lower);
+			max[i] = CStringGetTextDatum(upper);
+		}
 		values[1] = PointerGetDatum(construct_array_builtin(min, leaf->levels, TEXTOID));
 		values[2] = PointerGetDatum(construct_array_builtin(max, leaf->levels, TEXTOID));
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
@@ -294,13 +301,59 @@ parse_bound(PositionHash hash, const char *text, bool *end)
 	return value;
 }
 
-/* Whether a range has positions from min to below max. */
-static bool
-range_meets(PositionRange range, uint64 min, uint64 max, bool max_is_end)
+void
+HashRangeFromArrays(const Container *container, ArrayType *min, ArrayType *max, HashRange *range)
 {
-	uint64		last = range.bits == 0 ? PG_UINT64_MAX : range.min | (PG_UINT64_MAX >> range.bits);
+	Datum	   *mins;
+	Datum	   *maxs;
+	int			nmaxs;
 
-	return last >= min && (max_is_end || range.min < max);
+	deconstruct_array_builtin(min, TEXTOID, &mins, NULL, &range->levels);
+	deconstruct_array_builtin(max, TEXTOID, &maxs, NULL, &nmaxs);
+	if (range->levels != nmaxs || nmaxs > container->levels)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a range has as many lower as upper bounds, at most %d here", container->levels)));
+	for (int i = 0; i < nmaxs; i++)
+	{
+		bool		min_is_end;
+		bool		max_is_end;
+		uint64		end;
+
+		range->min[i] = parse_bound(container->hash, TextDatumGetCString(mins[i]), &min_is_end);
+		end = parse_bound(container->hash, TextDatumGetCString(maxs[i]), &max_is_end);
+		if (min_is_end || (!max_is_end && range->min[i] >= end))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("range of level %d is empty: from \"%s\" to below \"%s\"",
+							i + 1, TextDatumGetCString(mins[i]), TextDatumGetCString(maxs[i])),
+					 errhint("The lower bound must be less than the upper one; short bounds are padded with zeros on the right.")));
+		range->last[i] = max_is_end ? PG_UINT64_MAX : end - 1;
+	}
+}
+
+static uint64
+last_position(PositionRange range)
+{
+	return range.bits == 0 ? PG_UINT64_MAX : range.min | (PG_UINT64_MAX >> range.bits);
+}
+
+bool
+LeafMeetsRange(const Leaf *leaf, const HashRange *range)
+{
+	for (int i = 0; i < range->levels; i++)
+		if (last_position(leaf->ranges[i]) < range->min[i] || leaf->ranges[i].min > range->last[i])
+			return false;
+	return true;
+}
+
+bool
+LeafInRange(const Leaf *leaf, const HashRange *range)
+{
+	for (int i = 0; i < range->levels; i++)
+		if (leaf->ranges[i].min < range->min[i] || last_position(leaf->ranges[i]) > range->last[i])
+			return false;
+	return leaf->regular || range->levels == 0;
 }
 
 /*
@@ -316,46 +369,18 @@ partitions_in_range(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	Container  *container = ContainerLookup(PG_GETARG_OID(0), false);
-	Datum	   *mins;
-	Datum	   *maxs;
-	int			nmins;
-	int			nmaxs;
-	uint64		min[MAX_LEVELS];
-	uint64		max[MAX_LEVELS];
-	bool		max_is_end[MAX_LEVELS];
+	HashRange	range;
 	ListCell   *cell;
 
-	deconstruct_array_builtin(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, &mins, NULL, &nmins);
-	deconstruct_array_builtin(PG_GETARG_ARRAYTYPE_P(2), TEXTOID, &maxs, NULL, &nmaxs);
-	if (nmins != nmaxs || nmins > container->levels)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a range has as many lower as upper bounds, at most %d here", container->levels)));
-	for (int i = 0; i < nmins; i++)
-	{
-		bool		min_is_end;
-
-		min[i] = parse_bound(container->hash, TextDatumGetCString(mins[i]), &min_is_end);
-		max[i] = parse_bound(container->hash, TextDatumGetCString(maxs[i]), &max_is_end[i]);
-		if (min_is_end || (!max_is_end[i] && min[i] >= max[i]))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("range of level %d is empty: from \"%s\" to below \"%s\"",
-							i + 1, TextDatumGetCString(mins[i]), TextDatumGetCString(maxs[i])),
-					 errhint("The lower bound must be less than the upper one; short bounds are padded with zeros on the right.")));
-	}
-
+	HashRangeFromArrays(container, PG_GETARG_ARRAYTYPE_P(1), PG_GETARG_ARRAYTYPE_P(2), &range);
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	foreach(cell, ContainerLeaves(container, NULL, 0))
 	{
 		Leaf	   *leaf = lfirst(cell);
 		Datum		value = ObjectIdGetDatum(leaf->relid);
 		bool		isnull = false;
-		bool		meets = true;
 
-		for (int i = 0; i < nmins; i++)
-			meets &= range_meets(leaf->ranges[i], min[i], max[i], max_is_end[i]);
-		if (meets)
+		if (LeafMeetsRange(leaf, &range))
 			tuplestore_putvalues(result->setResult, result->setDesc, &value, &isnull);
 	}
 	return (Datum) 0;
@@ -467,7 +492,7 @@ set_component(Component *c, const JsonbValue *value, int n, Oid relid, AttrNumbe
 }
 
 int
-ContainerKeyPositions(const Container *container, Jsonb *json, uint64 *positions)
+ContainerKeyComponents(const Container *container, Jsonb *json, Component *components)
 {
 	Oid			relid = container->relid;
 	Key			key;
@@ -480,8 +505,6 @@ ContainerKeyPositions(const Container *container, Jsonb *json, uint64 *positions
 						key.levels, get_rel_name(relid), container->levels)));
 	for (int i = 0; i < key.levels; i++)
 	{
-		Component	component;
-
 		AttrNumber	attnum = get_attnum(relid, container->columns[i]);
 
 		if (attnum == InvalidAttrNumber)
@@ -490,10 +513,20 @@ ContainerKeyPositions(const Container *container, Jsonb *json, uint64 *positions
 					 errmsg("container \"%s\" has no column \"%s\" any more, which is its partition key path \"%s\"",
 							get_rel_name(relid), container->columns[i], container->paths[i]),
 					 errhint("It was renamed while event triggers were off; give it its old name.")));
-		set_component(&component, &key.values[i], i, relid, attnum);
-		positions[i] = Position(container->hash, &component);
+		set_component(&components[i], &key.values[i], i, relid, attnum);
 	}
 	return key.levels;
+}
+
+int
+ContainerKeyPositions(const Container *container, Jsonb *json, uint64 *positions)
+{
+	Component	components[MAX_LEVELS];
+	int			levels = ContainerKeyComponents(container, json, components);
+
+	for (int i = 0; i < levels; i++)
+		positions[i] = Position(container->hash, &components[i]);
+	return levels;
 }
 
 /* partition_of(container regclass, key jsonb) returns setof regclass */

@@ -10,6 +10,7 @@
 #define PARTITIONKEY_TREE_H
 
 #include "nodes/pg_list.h"
+#include "utils/array.h"
 
 #include "registry.h"
 
@@ -27,6 +28,14 @@ typedef struct Leaf
 								 * not, the ranges are not known */
 	PositionRange ranges[MAX_LEVELS];
 } Leaf;
+
+/* A part of the hash space: at each of its levels the positions from min to last; levels that it has not are taken as a whole. */
+typedef struct HashRange
+{
+	int			levels;
+	uint64		min[MAX_LEVELS];
+	uint64		last[MAX_LEVELS];
+} HashRange;
 
 /* What a node divides by, where that is the hash of one column. */
 typedef struct NodeKey
@@ -53,10 +62,21 @@ extern List *ContainerLeaves(const Container *container, const uint64 *positions
 
 /*
  * Read a key, or a prefix, written as a JSON array, as the container's columns
- * hold it.  Sets the position of each component and gives their number.
+ * hold it.  Sets its components, which may point into the JSON, or the position of each, and gives their number.
  * Errors 22023, 42804, and those of the types' input.
  */
+extern int	ContainerKeyComponents(const Container *container, Jsonb *json, Component *components);
 extern int	ContainerKeyPositions(const Container *container, Jsonb *json, uint64 *positions);
+
+/* A range's bounds as users see them, with '' and 'FF' for the ends of the space; palloc'd. */
+extern void PositionRangeBounds(PositionHash hash, PositionRange range, char **min, char **max);
+
+/* Read such bounds: arrays of text with an element for each level.  Errors 22023. */
+extern void HashRangeFromArrays(const Container *container, ArrayType *min, ArrayType *max, HashRange *range);
+
+/* Whether a leaf has a part of a range, or nothing else. */
+extern bool LeafMeetsRange(const Leaf *leaf, const HashRange *range);
+extern bool LeafInRange(const Leaf *leaf, const HashRange *range);
 
 /* The positions that a hash bound takes in; the modulus is a power of two. */
 extern PositionRange PositionRangeOfBound(int modulus, uint64 remainder);

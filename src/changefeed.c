@@ -1,0 +1,390 @@
+/*
+ * changefeed.c
+ *		The change feed: the latest version of each item, in the order of change.
+ *
+ * An item's place in the feed is its etag, which has the number of the transaction that wrote it.
+ * A reader gets what transactions wrote that are numbered below the xmin of his snapshot.  All
+ * of those are over, and what they wrote is visible to him; whoever is still to commit, now or
+ * ever, has a number from xmin on.  So nothing can come to lie behind the place that he has
+ * reached: no change is lost, and what he has not read yet comes later.  That is so under every isolation
+ * level, as it is the snapshot that counts, and on a standby, which knows the running transactions of its
+ * primary.  The price is that a transaction which stays open holds the feed back.
+ *
+ * Items that were written in another cluster, before a dump was restored or pg_upgrade ran,
+ * have its etags.  They can't be in flight here, so they come first, whatever their order is to
+ * ours: a reader is in that phase, or in the one of what this cluster wrote.
+ *
+ * With an index on etag only what has changed is read.  All of a container, and what row security or privileges on
+ * columns have a say on, is read from the container, with the caller's rights.  A part of it
+ * is read from its leaves, for which the caller has no privileges of his own: by their owner, once
+ * it is clear that the caller may read the container.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+
+#include "access/table.h"
+#include "compat.h"
+#include "etag.h"
+#include "feedscope.h"
+#include "feedtoken.h"
+#include "itemresult.h"
+#include "itemrow.h"
+#include "privileges.h"
+#include "sql.h"
+
+/* Rows fetched at a time. */
+#define FETCHED_ROWS		1000
+
+/* Columns of the queries; those of the key follow. */
+#define DOC_COLUMN			1
+#define ETAG_RESULT_COLUMN	2
+#define TS_COLUMN			3
+#define FIRST_KEY_COLUMN	4
+
+typedef struct Feed
+{
+	const Container *container;
+	FeedScope	scope;
+	FeedToken	token;			/* where the reader is */
+	char	   *columns;		/* as SQL */
+	Oid			types[MAX_LEVELS];	/* of the key columns */
+	List	   *sources;		/* tables to read from, as SQL (char *) */
+	bool		as_owner;		/* they are leaves, to be read by their owner */
+	bool		exact;			/* all of their rows are in the scope */
+	int			wanted;			/* items still to be given */
+	ReturnSetInfo *result;
+	MemoryContext row_context;	/* reset after each row */
+} Feed;
+
+/*
+ * The feed's container
+ */
+
+/* The transactions that are over for a snapshot, and visible to it, are those before this one. */
+static uint64
+horizon(Snapshot snapshot)
+{
+	FullTransactionId next = ReadNextFullTransactionId();
+	uint32		epoch = EpochFromFullTransactionId(next);
+
+	if (snapshot->xmin > XidFromFullTransactionId(next))
+		epoch--;
+	return (uint64) epoch << 32 | snapshot->xmin;
+}
+
+/* Find the columns, and their types; refuse a container that has no feed. */
+static void
+find_columns(Feed *feed)
+{
+	const Container *container = feed->container;
+	Relation	rel = table_open(container->relid, AccessShareLock);
+	ItemShape  *shape;
+	StringInfoData columns;
+
+	if (EtagColumn(rel) == InvalidAttrNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("container \"%s\" has no change feed", RelationGetRelationName(rel)),
+				 errdetail("It needs a column \"%s\" of type uuid, and the trigger \"%s\" to fill it.", ETAG_COLUMN, ETAG_TRIGGER),
+				 errhint("SELECT partitionkey.enable_change_feed(%s)", quote_literal_cstr(QualifiedName(container->relid)))));
+	shape = ItemShapeFind(rel, container, NULL, false, true);
+	initStringInfo(&columns);
+	appendStringInfo(&columns, "%s, " ETAG_COLUMN ", %s", quote_identifier(shape->columns[shape->doc].name),
+					 shape->ts < 0 ? "NULL::timestamptz" : quote_identifier(shape->columns[shape->ts].name));
+	for (int i = 0; i < feed->scope.range.levels; i++)
+	{
+		appendStringInfo(&columns, ", %s", quote_identifier(container->columns[i]));
+		feed->types[i] = shape->columns[i].type;
+	}
+	feed->columns = columns.data;
+	table_close(rel, AccessShareLock);
+}
+
+/* What the items must meet besides, as SQL, with AND before it. */
+static const char *
+visible_items(const Feed *feed)
+{
+	(void) feed;
+	return "";
+}
+
+/* Whether the caller, who may read all of the container, can be given what is in a leaf. */
+static bool
+can_read_leaf(const Container *container, const Leaf *leaf)
+{
+	return get_rel_relkind(leaf->relid) == RELKIND_RELATION && RelationOwner(leaf->relid) == RelationOwner(container->relid);
+}
+
+/* Choose what to read from: the leaves of the scope if the caller may have them, else the container. */
+static void
+choose_sources(Feed *feed)
+{
+	const Container *container = feed->container;
+	const FeedScope *scope = &feed->scope;
+	List	   *leaves = NIL;
+	int			total;
+	bool		direct = pg_class_aclcheck(container->relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
+		check_enable_rls(container->relid, InvalidOid, true) != RLS_ENABLED;
+	ListCell   *cell;
+
+	feed->exact = !scope->is_key;
+	if (scope->range.levels > 0)
+		leaves = ContainerLeaves(container, scope->range.min, scope->is_key ? scope->range.levels : 0);
+	total = list_length(leaves);
+	foreach(cell, leaves)
+	{
+		Leaf	   *leaf = lfirst(cell);
+
+		if (!LeafMeetsRange(leaf, &scope->range))
+			continue;
+		feed->exact &= LeafInRange(leaf, &scope->range);
+		direct &= can_read_leaf(container, leaf);
+		feed->sources = lappend(feed->sources, psprintf("ONLY %s", QualifiedName(leaf->relid)));
+	}
+	feed->as_owner = direct && feed->sources != NIL && (scope->is_key || list_length(feed->sources) < total);
+	if (feed->as_owner)
+		return;
+	feed->exact = scope->range.levels == 0;
+	feed->sources = list_make1(QualifiedName(container->relid));
+}
+
+/*
+ * Reading it
+ */
+
+/* The query for the items from one etag to below another one, in their order. */
+static char *
+feed_query(const Feed *feed, const pg_uuid_t *from, const pg_uuid_t *to)
+{
+	StringInfoData sql;
+	char		lower[ETAG_TEXT_LENGTH + 1];
+	char		upper[ETAG_TEXT_LENGTH + 1];
+	ListCell   *cell;
+
+	EtagText(from, lower);
+	EtagText(to, upper);
+	initStringInfo(&sql);
+	foreach(cell, feed->sources)
+		appendStringInfo(&sql, "%sSELECT %s FROM %s WHERE " ETAG_COLUMN " >= '%s' AND " ETAG_COLUMN " < '%s'%s",
+						 cell == list_head(feed->sources) ? "" : " UNION ALL ", feed->columns, (char *) lfirst(cell), lower, upper, visible_items(feed));
+	appendStringInfoString(&sql, " ORDER BY 2");
+	if (feed->exact)
+		appendStringInfo(&sql, " LIMIT %d", feed->wanted);
+	return sql.data;
+}
+
+/* The item of a row. */
+static Datum
+row_item(HeapTuple row, TupleDesc desc, const pg_uuid_t *etag)
+{
+	bool		no_doc;
+	bool		no_ts;
+	Datum		doc = SPI_getbinval(row, desc, DOC_COLUMN, &no_doc);
+	Datum		ts = SPI_getbinval(row, desc, TS_COLUMN, &no_ts);
+
+	if (no_doc)
+		doc = DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"));
+	return JsonbPGetDatum(ItemResult(DatumGetJsonbP(doc), true, etag, !no_ts, no_ts ? 0 : DatumGetTimestampTz(ts)));
+}
+
+static bool
+row_in_scope(const Feed *feed, HeapTuple row, TupleDesc desc)
+{
+	Datum		keys[MAX_LEVELS];
+	bool		nulls[MAX_LEVELS];
+
+	if (feed->exact)
+		return true;
+	for (int i = 0; i < feed->scope.range.levels; i++)
+		keys[i] = SPI_getbinval(row, desc, FIRST_KEY_COLUMN + i, &nulls[i]);
+	return FeedScopeHas(&feed->scope, feed->container, feed->types, keys, nulls);
+}
+
+/* Give a row, if it is one of the scope. */
+static void
+give_row(Feed *feed, HeapTuple row, TupleDesc desc)
+{
+	bool		isnull;
+	pg_uuid_t  *etag = DatumGetUUIDP(SPI_getbinval(row, desc, ETAG_RESULT_COLUMN, &isnull));
+	Datum		values[2];
+	bool		nulls[2] = {false, false};
+
+	FeedTokenPass(&feed->token, etag);
+	if (!row_in_scope(feed, row, desc))
+		return;
+	values[0] = row_item(row, desc, etag);
+	values[1] = PointerGetDatum(FeedTokenWrite(feed->container, &feed->token));
+	tuplestore_putvalues(feed->result->setResult, feed->result->setDesc, values, nulls);
+	feed->wanted--;
+}
+
+/* Give the items from one etag to below another one, as many as are wanted. */
+static void
+read_between(Feed *feed, const pg_uuid_t *from, const pg_uuid_t *to)
+{
+	Portal		portal;
+	SPIPlanPtr	plan;
+
+	if (feed->wanted == 0 || EtagCompare(from, to) >= 0)
+		return;
+	plan = SPI_prepare(feed_query(feed, from, to), 0, NULL);
+	if (plan == NULL)
+		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+	portal = SPI_cursor_open(NULL, plan, NULL, NULL, true);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		SPI_cursor_fetch(portal, true, Min(feed->wanted, FETCHED_ROWS));
+		for (uint64 i = 0; i < SPI_processed && feed->wanted > 0; i++)
+		{
+			MemoryContext old = MemoryContextSwitchTo(feed->row_context);
+
+			give_row(feed, SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
+			MemoryContextSwitchTo(old);
+			MemoryContextReset(feed->row_context);
+		}
+		SPI_freetuptable(SPI_tuptable);
+	} while (SPI_processed > 0 && feed->wanted > 0);
+	SPI_cursor_close(portal);
+	SPI_freeplan(plan);
+}
+
+/* Give what other systems wrote, which is below and above what this one wrote; then that, up to the horizon. */
+static void
+read_feed(Feed *feed)
+{
+	uint64		system = EtagSystem();
+	pg_uuid_t	own;
+	pg_uuid_t	above;
+	pg_uuid_t	limit;
+	pg_uuid_t	end;
+
+	EtagLowest(system, 0, &own);
+	EtagLowest(Min(system + 1, MAX_ETAG_SYSTEM), 0, &above);
+	EtagLowest(system, horizon(GetActiveSnapshot()), &limit);
+	memset(&end, 0xff, sizeof(end));
+	if (!feed->token.local)
+	{
+		read_between(feed, &feed->token.position, &own);
+		read_between(feed, EtagCompare(&feed->token.position, &above) > 0 ? &feed->token.position : &above, &end);
+		if (feed->wanted == 0)
+			return;
+		feed->token.local = true;
+		feed->token.position = own;
+	}
+	read_between(feed, &feed->token.position, &limit);
+}
+
+/* Sorts are of no use with an index in the right order, and come without one all the same; nor do workers help. */
+static void
+set_planner(void)
+{
+	(void) set_config_option("enable_sort", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("max_parallel_workers_per_gather", "0", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
+static void
+run_feed(Feed *feed)
+{
+	SqlActing	acting;
+
+	feed->row_context = AllocSetContextCreate(CurrentMemoryContext, "partitionkey feed", ALLOCSET_DEFAULT_SIZES);
+	SPI_connect();
+	if (feed->as_owner)
+		acting = SqlBeginAs(RelationOwner(feed->container->relid));
+	else
+		acting.nestlevel = SqlBegin();
+	set_planner();
+	read_feed(feed);
+	if (feed->as_owner)
+		SqlEndAs(acting);
+	else
+		SqlEnd(acting.nestlevel);
+	SPI_finish();
+}
+
+static bool
+same_scope(Jsonb *a, Jsonb *b)
+{
+	return compareJsonbContainers(&a->root, &b->root) == 0;
+}
+
+/* Find out where the reader is, and what he reads. */
+static void
+read_arguments(Feed *feed, Jsonb *scope, text *continuation)
+{
+	if (continuation == NULL)
+		FeedTokenStart(scope, &feed->token);
+	else
+	{
+		FeedTokenRead(feed->container, continuation, &feed->token);
+		if (scope != NULL && (feed->token.scope == NULL || !same_scope(scope, feed->token.scope)))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("continuation token is of another scope than the one given"),
+					 feed->token.scope == NULL ? errdetail("It is of the whole container.") :
+					 errdetail("It is of %s.", JsonbToCString(NULL, &feed->token.scope->root, VARSIZE(feed->token.scope))),
+					 errhint("Leave the scope out, as the token has it, or begin anew, without a token.")));
+	}
+	FeedScopeRead(feed->container, feed->token.scope, &feed->scope);
+}
+
+/*
+ * items_changed_since(container regclass, scope jsonb, continuation text, max_items integer)
+ * returns table (item jsonb, continuation text)
+ */
+PG_FUNCTION_INFO_V1(items_changed_since);
+Datum
+items_changed_since(PG_FUNCTION_ARGS)
+{
+	Feed		feed = {0};
+
+	SqlRequireArgument(fcinfo, 0, "container");
+	SqlRequireArgument(fcinfo, 3, "max_items");
+	feed.container = ContainerLookup(PG_GETARG_OID(0), false);
+	feed.wanted = PG_GETARG_INT32(3);
+	if (feed.wanted < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("max_items must be at least 1")));
+	RequireSelectAny(feed.container->relid);
+	read_arguments(&feed, PG_ARGISNULL(1) ? NULL : PG_GETARG_JSONB_P(1), PG_ARGISNULL(2) ? NULL : PG_GETARG_TEXT_PP(2));
+	find_columns(&feed);
+	choose_sources(&feed);
+	InitMaterializedSRF(fcinfo, 0);
+	feed.result = (ReturnSetInfo *) fcinfo->resultinfo;
+	run_feed(&feed);
+	return (Datum) 0;
+}
+
+/* change_feed_start(container regclass, scope jsonb) returns text */
+PG_FUNCTION_INFO_V1(change_feed_start);
+Datum
+change_feed_start(PG_FUNCTION_ARGS)
+{
+	Feed		feed = {0};
+
+	SqlRequireArgument(fcinfo, 0, "container");
+	feed.container = ContainerLookup(PG_GETARG_OID(0), false);
+	RequireSelectAny(feed.container->relid);
+	read_arguments(&feed, PG_ARGISNULL(1) ? NULL : PG_GETARG_JSONB_P(1), NULL);
+	find_columns(&feed);
+	feed.token.local = true;
+	EtagLowest(EtagSystem(), horizon(GetActiveSnapshot()), &feed.token.position);
+	PG_RETURN_TEXT_P(FeedTokenWrite(feed.container, &feed.token));
+}
