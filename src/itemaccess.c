@@ -30,6 +30,7 @@
 #include "itemaccess.h"
 #include "itemresult.h"
 #include "sql.h"
+#include "status.h"
 #include "ttl.h"
 
 static HTAB *entries = NULL;
@@ -551,19 +552,47 @@ StoredItemTake(StoredItem *stored, uint64 row, int column)
 	stored->ts = isnull ? 0 : DatumGetTimestampTz(value);
 }
 
+/*
+ * Run a plan.  A row that another unique index refuses is a conflict of Cosmos DB's,
+ * too: a unique key's, or one with an item that was written at the same moment.
+ */
+static void
+execute(SPIPlanPtr plan, Datum *values, const char *nulls, bool read_only)
+{
+	MemoryContext context = CurrentMemoryContext;
+	int			result;
+
+	PG_TRY();
+	{
+		result = SPI_execute_plan(plan, values, nulls, read_only, 0);
+		if (result < 0)
+			elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		if (geterrcode() != ERRCODE_UNIQUE_VIOLATION)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		error->detail = StatusText(COSMOS_CONFLICT, error->detail);
+		ReThrowError(error);
+	}
+	PG_END_TRY();
+}
+
 bool
 ItemAccessRun(ItemAccess *access, ItemStatement statement, Datum *values, const char *nulls, StoredItem *stored)
 {
 	MemoryContext context = CurrentMemoryContext;
 	bool		found;
-	int			result;
 
 	SPI_connect();
 	if (access->plans[statement] == NULL)
 		prepare(access, statement);
-	result = SPI_execute_plan(access->plans[statement], values, nulls, statement == ITEM_READ, 0);
-	if (result < 0)
-		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
+	execute(access->plans[statement], values, nulls, statement == ITEM_READ);
 	found = SPI_processed > 0;
 	if (found && stored != NULL)
 	{

@@ -267,7 +267,7 @@ check_pointer(const PatchOperation *operation, const JsonPointer *pointer, const
 
 		if (PathStartsWith(pointer->names, key) || PathStartsWith(key, pointer->names))
 			operation_error(operation, psprintf("the partition key can't be changed, which has the path %s", container->paths[i]),
-							"Delete the item, and create one with the other key.");
+							"partitionkey.move_item moves an item to another key.");
 	}
 }
 

@@ -39,6 +39,15 @@ StatusCode(CosmosStatus status)
 	return errcode(failures[failure(status)].sqlerrcode);
 }
 
+char *
+StatusText(CosmosStatus status, const char *detail)
+{
+	bool		empty = detail == NULL || detail[0] == '\0';
+
+	return psprintf("%s%sCosmos DB's status is %d (%s).", empty ? "" : detail, empty ? "" : " ", status,
+					failures[failure(status)].name);
+}
+
 int
 StatusDetail(CosmosStatus status, const char *format,...)
 {
@@ -55,8 +64,7 @@ StatusDetail(CosmosStatus status, const char *format,...)
 		if (needed > 0)
 			enlargeStringInfo(&detail, needed);
 	} while (needed > 0);
-	return errdetail("%s%sCosmos DB's status is %d (%s).", detail.data, detail.len > 0 ? " " : "", status,
-					 failures[failure(status)].name);
+	return errdetail("%s", StatusText(status, detail.data));
 }
 
 CosmosStatus

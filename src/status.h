@@ -28,6 +28,9 @@ typedef enum CosmosStatus
 extern int	StatusCode(CosmosStatus status);
 extern int	StatusDetail(CosmosStatus status, const char *format,...) pg_attribute_printf(2, 3);
 
+/* A detail that there is, or NULL, with a status behind it; palloc'd. */
+extern char *StatusText(CosmosStatus status, const char *detail);
+
 /* The status of an error's SQLSTATE; 0 if it is none of the above. */
 extern CosmosStatus StatusOfCode(int sqlerrcode);
 
