@@ -252,7 +252,11 @@ container_depth(JsonbContainer *container)
 	check_stack_depth();
 	for (uint32 i = first; i < first + n; i++)
 		if (JBE_ISCONTAINER(container->children[i]))
-			deepest = Max(deepest, container_depth((JsonbContainer *) (data + INTALIGN(getJsonbOffset(container, i)))));
+		{
+			int			depth = container_depth((JsonbContainer *) (data + INTALIGN(getJsonbOffset(container, i))));
+
+			deepest = Max(deepest, depth);
+		}
 	return deepest + 1;
 }
 

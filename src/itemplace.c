@@ -57,12 +57,28 @@ ItemRefuse(const ItemAccess *access, const ItemProblem *problem)
 	bool		large = strcmp(problem->reason, ItemFaultName(ITEM_TOO_LARGE)) == 0;
 	CosmosStatus status = large ? COSMOS_TOO_LARGE : COSMOS_BAD_REQUEST;
 	const char *hint = problem_hint(problem);
+	char	   *detail = pstrdup(problem->detail);
 
+	detail[0] = pg_ascii_toupper(detail[0]);
 	ereport(ERROR,
 			(StatusCode(status),
-			 errmsg("container \"%s\" has no such items: %s", get_rel_name(access->relid), problem->reason),
-			 StatusDetail(status, "%s.", problem->detail),
+			 errmsg("container \"%s\" takes no such item: %s", get_rel_name(access->relid), problem->reason),
+			 StatusDetail(status, "%s.", detail),
 			 hint ? errhint("%s", hint) : 0));
+}
+
+static void
+read_key(Key *key, Jsonb *json)
+{
+	const char *hint;
+	char	   *fault = KeyRead(key, json, &hint);
+
+	if (fault != NULL)
+		ereport(ERROR,
+				(StatusCode(COSMOS_BAD_REQUEST),
+				 errmsg("%s", fault),
+				 StatusDetail(COSMOS_BAD_REQUEST, "%s", ""),
+				 errhint("%s", hint)));
 }
 
 /* Whether the last level is the id. */
@@ -83,7 +99,8 @@ require_levels(const ItemAccess *access, const Key *key)
 		return;
 	ereport(ERROR,
 			(StatusCode(COSMOS_BAD_REQUEST),
-			 errmsg("key has %d components, but a key of container \"%s\" has %d", key->levels, name, levels),
+			 errmsg_plural("key has %d component, but a key of container \"%s\" has %d",
+						   "key has %d components, but a key of container \"%s\" has %d", key->levels, key->levels, name, levels),
 			 StatusDetail(COSMOS_BAD_REQUEST, "%s", key->levels > levels ? "" : "A prefix of a key is many logical partitions."),
 			 key->levels > levels ? 0 :
 			 errhint("Give the whole key. To look under all keys, use partitionkey.find_items; to read a prefix, a query: WHERE %s = ...",
@@ -123,7 +140,7 @@ ItemPlaceRead(const ItemAccess *access, ItemPlace *place, text *id, Jsonb *json)
 	JsonbValue	string;
 
 	set_id(place, id, &string);
-	KeyFromJsonb(key, json);
+	read_key(key, json);
 	if (ends_in_id(access) && key->levels == access->container->levels - 1)
 		key->values[key->levels++] = string;
 	require_levels(access, key);
@@ -141,7 +158,7 @@ void
 ItemPlaceReadKey(const ItemAccess *access, ItemPlace *place, Jsonb *json)
 {
 	place->id = NULL;
-	KeyFromJsonb(&place->key, json);
+	read_key(&place->key, json);
 	if (ends_in_id(access) && place->key.levels == access->container->levels - 1)
 		ereport(ERROR,
 				(StatusCode(COSMOS_BAD_REQUEST),
@@ -155,7 +172,7 @@ void
 ItemPlaceReadPrefix(const ItemAccess *access, ItemPlace *place, Jsonb *json)
 {
 	place->id = NULL;
-	KeyFromJsonb(&place->key, json);
+	read_key(&place->key, json);
 	if (place->key.levels == 0 || place->key.levels > access->container->levels)
 		require_levels(access, &place->key);
 	set_place(access, place, NULL);

@@ -39,33 +39,40 @@ KeyValueKind(const JsonbValue *value)
 	}
 }
 
-void
-KeyFromJsonb(Key *key, Jsonb *json)
+char *
+KeyRead(Key *key, Jsonb *json, const char **hint)
 {
 	Component	ignored;
 
+	*hint = "Write for example '[\"tenant-1\",\"user-1\"]'.";
 	if (!JB_ROOT_IS_ARRAY(json) || JB_ROOT_IS_SCALAR(json))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a partition key must be a JSON array with one value per level"),
-				 errhint("Write for example '[\"tenant-1\",\"user-1\"]'.")));
+		return psprintf("a partition key must be a JSON array with one value per level");
+	*hint = psprintf("A partition key has at most %d.", MAX_LEVELS);
 	if (JB_ROOT_COUNT(json) > MAX_LEVELS)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("partition key has %u components", JB_ROOT_COUNT(json)),
-				 errdetail("A partition key has at most %d.", MAX_LEVELS)));
+		return psprintf("partition key has %u components", JB_ROOT_COUNT(json));
 
+	*hint = "A component is a JSON string, number, boolean or null, or {} for undefined.";
 	key->levels = JB_ROOT_COUNT(json);
 	for (int i = 0; i < key->levels; i++)
 	{
 		key->values[i] = *getIthJsonbValueFromContainer(&json->root, i);
 		if (!ComponentSetJsonbValue(&ignored, &key->values[i]))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("component %d of the partition key is %s", i + 1,
-							KeyValueKind(&key->values[i])),
-					 errhint("A component is a JSON string, number, boolean or null, or {} for undefined.")));
+			return psprintf("component %d of the partition key is %s", i + 1, KeyValueKind(&key->values[i]));
 	}
+	return NULL;
+}
+
+void
+KeyFromJsonb(Key *key, Jsonb *json)
+{
+	const char *hint;
+	char	   *fault = KeyRead(key, json, &hint);
+
+	if (fault != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s", fault),
+				 errhint("%s", hint)));
 }
 
 Numeric

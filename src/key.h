@@ -20,6 +20,9 @@ typedef struct Key
  */
 extern void KeyFromJsonb(Key *key, Jsonb *json);
 
+/* The same; instead of an error it gives its message and hint, or NULL. */
+extern char *KeyRead(Key *key, Jsonb *json, const char **hint);
+
 /*
  * The shortest decimal that is read as a binary64, which is not NaN; for an infinity,
  * a number that is too large for one.
