@@ -37,6 +37,7 @@
 #include "utils/snapmgr.h"
 
 #include "itemrow.h"
+#include "privileges.h"
 #include "sql.h"
 #include "ttl.h"
 
@@ -305,6 +306,7 @@ check_container(const Expiry *expiry)
 
 	if (result != ACLCHECK_OK)
 		aclcheck_error(result, OBJECT_TABLE, expiry->name);
+	RequireSelect(expiry->container->relid);
 	if (expiry->shape->ts < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
@@ -372,7 +374,7 @@ end_expiry(const Expiry *expiry)
 				(errmsg_plural("%lld item of container \"%s\" has a ttl that is not valid, and never expires",
 							   "%lld items of container \"%s\" have a ttl that is not valid, and never expire",
 							   (unsigned long) expiry->faults, (long long) expiry->faults, expiry->name),
-				 errdetail("%s: %s.", expiry->faults == 1 ? "It is" : "One of them is", expiry->first_fault),
+				 errdetail("%s %s.", expiry->faults == 1 ? "It has" : "One of them has", expiry->first_fault),
 				 errhint("SELECT * FROM %s WHERE partitionkey.ttl_fault(%s) IS NOT NULL",
 						 expiry->qualified_name, column_name(expiry, expiry->shape->doc))));
 }
