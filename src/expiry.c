@@ -26,6 +26,8 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_node.h"
 #include "tcop/utility.h"
 #include "utils/acl.h"
 #include "utils/array.h"
@@ -33,10 +35,12 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/plancache.h"
 #include "utils/portal.h"
 #include "utils/snapmgr.h"
 
 #include "itemrow.h"
+#include "privileges.h"
 #include "sql.h"
 #include "ttl.h"
 
@@ -69,7 +73,7 @@ typedef struct Expiry
 	char	   *qualified_name;
 	int32		default_ttl;
 	char	   *command;		/* that deletes rows of a leaf */
-	Oid			types[MAX_LEVELS + 2];	/* of its parameters */
+	Const	   *constants[MAX_LEVELS + 2];	/* in it, as $1 and so on: the leaf, its rows, and their keys */
 	Portal		portal;			/* of the query */
 	ExpiredRows rows;
 
@@ -127,13 +131,8 @@ make_command(Expiry *expiry)
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "DELETE FROM %s AS c WHERE c.tableoid OPERATOR(pg_catalog.=) $1 AND c.ctid OPERATOR(pg_catalog.=) ANY ($2)",
 					 expiry->qualified_name);
-	expiry->types[0] = OIDOID;
-	expiry->types[1] = TIDARRAYOID;
 	for (int i = 0; i < expiry->container->levels; i++)
-	{
 		appendStringInfo(&sql, " AND c.%s OPERATOR(pg_catalog.=) ANY ($%d)", column_name(expiry, i), i + 3);
-		expiry->types[i + 2] = get_array_type(expiry->shape->columns[i].type);
-	}
 	appendStringInfo(&sql, " AND %s", expired_call(expiry));
 	expiry->command = sql.data;
 }
@@ -176,35 +175,76 @@ lock_rows(Expiry *expiry, Relation leaf)
 	table_endscan(scan);
 }
 
-static Datum
-array_datum(Datum *elements, int n, Oid type)
+/* An array of values of a type. */
+static Const *
+array_constant(Datum *elements, int n, Oid type)
 {
 	int16		length;
 	bool		by_value;
 	char		align;
+	ArrayType  *array;
 
 	get_typlenbyvalalign(type, &length, &by_value, &align);
-	return PointerGetDatum(construct_array(elements, n, type, length, by_value, align));
+	array = construct_array(elements, n, type, length, by_value, align);
+	return makeConst(get_array_type(type), -1, get_typcollation(type), -1, PointerGetDatum(array), false, false);
+}
+
+/* Parameters of the command are constants from the beginning: only by those is it planned for the leaf alone. */
+static Node *
+constant_of(ParseState *pstate, ParamRef *reference)
+{
+	Expiry	   *expiry = pstate->p_ref_hook_state;
+
+	return copyObject((Node *) expiry->constants[reference->number - 1]);
+}
+
+static void
+set_up_parser(ParseState *pstate, void *expiry)
+{
+	pstate->p_paramref_hook = constant_of;
+	pstate->p_ref_hook_state = expiry;
+}
+
+/*
+ * Have a command planned so that rows are found by their place.  If statistics are wrong, an
+ * index on the key may seem as good, but many rows that stay can have the same key.
+ */
+static void
+plan_command(SPIPlanPtr plan)
+{
+	static const char *const others[] = {"enable_indexscan", "enable_bitmapscan", "enable_seqscan"};
+	int			nestlevel = NewGUCNestLevel();
+
+	(void) set_config_option("enable_tidscan", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	for (size_t i = 0; i < lengthof(others); i++)
+		(void) set_config_option(others[i], "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	/* it is kept, being that of a statement without parameters */
+	ReleaseCachedPlan(SPI_plan_get_cached_plan(plan), NULL);
+	AtEOXact_GUC(false, nestlevel);
 }
 
 static void
 execute_command(Expiry *expiry)
 {
 	const ExpiredRows *rows = &expiry->rows;
-	int			levels = expiry->container->levels;
-	Datum		values[MAX_LEVELS + 2];
+	SPIPlanPtr	plan;
 	int			nestlevel;
 
-	values[0] = ObjectIdGetDatum(rows->leaf);
-	values[1] = array_datum(rows->tids, rows->n, TIDOID);
-	for (int i = 0; i < levels; i++)
-		values[i + 2] = array_datum(rows->keys[i], rows->n, expiry->shape->columns[i].type);
+	expiry->constants[0] = makeConst(OIDOID, -1, InvalidOid, sizeof(Oid), ObjectIdGetDatum(rows->leaf), false, true);
+	expiry->constants[1] = array_constant(rows->tids, rows->n, TIDOID);
+	for (int i = 0; i < expiry->container->levels; i++)
+		expiry->constants[i + 2] = array_constant(rows->keys[i], rows->n, expiry->shape->columns[i].type);
+	plan = SPI_prepare_params(expiry->command, set_up_parser, expiry, 0);
+	if (plan == NULL)
+		elog(ERROR, "SPI_prepare_params failed: %s: %s", SPI_result_code_string(SPI_result), expiry->command);
+	plan_command(plan);
 	/* what triggers of users set is taken back */
 	nestlevel = NewGUCNestLevel();
-	if (SPI_execute_with_args(expiry->command, levels + 2, expiry->types, values, NULL, false, 0) != SPI_OK_DELETE)
-		elog(ERROR, "SPI_execute_with_args failed: %s", expiry->command);
+	if (SPI_execute_plan(plan, NULL, NULL, false, 0) != SPI_OK_DELETE)
+		elog(ERROR, "SPI_execute_plan failed: %s", expiry->command);
 	AtEOXact_GUC(false, nestlevel);
 	expiry->deleted += SPI_processed;
+	SPI_freeplan(plan);
 }
 
 /* Delete the rows of a leaf that have been gathered. */
@@ -305,6 +345,7 @@ check_container(const Expiry *expiry)
 
 	if (result != ACLCHECK_OK)
 		aclcheck_error(result, OBJECT_TABLE, expiry->name);
+	RequireSelect(expiry->container->relid);
 	if (expiry->shape->ts < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
@@ -372,7 +413,7 @@ end_expiry(const Expiry *expiry)
 				(errmsg_plural("%lld item of container \"%s\" has a ttl that is not valid, and never expires",
 							   "%lld items of container \"%s\" have a ttl that is not valid, and never expire",
 							   (unsigned long) expiry->faults, (long long) expiry->faults, expiry->name),
-				 errdetail("%s: %s.", expiry->faults == 1 ? "It is" : "One of them is", expiry->first_fault),
+				 errdetail("%s %s.", expiry->faults == 1 ? "It has" : "One of them has", expiry->first_fault),
 				 errhint("SELECT * FROM %s WHERE partitionkey.ttl_fault(%s) IS NOT NULL",
 						 expiry->qualified_name, column_name(expiry, expiry->shape->doc))));
 }

@@ -54,6 +54,18 @@ printed(const JsonbValue *value)
 	return psprintf("%.*s...", pg_mbcliplen(json, length, SHOWN_BYTES), json);
 }
 
+/* What is wrong with a value. */
+static const char *
+fault(const JsonbValue *value)
+{
+	double		number;
+
+	if (value->type != jbvNumeric)
+		return MemberKind(value);
+	number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
+	return number == floor(number) ? "out of range" : "a fraction";
+}
+
 void
 TtlRequire(const char *member, const JsonbValue *value)
 {
@@ -63,7 +75,7 @@ TtlRequire(const char *member, const JsonbValue *value)
 		ereport(ERROR,
 				(StatusCode(COSMOS_BAD_REQUEST),
 				 errmsg("%s %s is not a time to live", member, printed(value)),
-				 StatusDetail(COSMOS_BAD_REQUEST, "It is %s.", value->type == jbvNumeric ? "out of range" : MemberKind(value)),
+				 StatusDetail(COSMOS_BAD_REQUEST, "It is %s.", fault(value)),
 				 errhint("Write whole seconds from 1 to 2147483647, or -1 for ever.")));
 }
 
