@@ -27,6 +27,15 @@ BEGIN
 	END LOOP;
 END$$;
 
+-- Wait for those who hold the feed back just now: autovacuum.
+CREATE PROCEDURE settle() LANGUAGE plpgsql AS $$
+DECLARE
+	next xid8 := pg_snapshot_xmax(pg_current_snapshot());
+BEGIN
+	WHILE pg_snapshot_xmin(pg_current_snapshot()) < next LOOP
+		PERFORM pg_sleep(0.01);
+	END LOOP;
+END$$;
 -- The error of a statement, or NULL.
 CREATE FUNCTION error_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -70,6 +79,7 @@ UPDATE c SET ts = now() WHERE id = '3';
 --
 -- The feed: the latest version of each, in the order of change
 --
+CALL settle();
 SELECT string_agg(item->>'id', ' ') FROM items_changed_since('c');
 SELECT string_agg(item->>'id', ' ') FROM items_changed_since('c', max_items => 5);
 SELECT size, count(*), array_agg(item ORDER BY i) = (SELECT array_agg(item) FROM items_changed_since('c')) AS same
@@ -84,6 +94,7 @@ SELECT count(*) FROM items_changed_since('c', NULL, :'token');
 UPDATE c SET doc = doc || '{"v": 3}' WHERE id IN ('1', '5', '6');
 UPDATE c SET doc = doc || '{"v": 4}' WHERE id = '5';
 DELETE FROM c WHERE id = '6';
+CALL settle();
 SELECT item - '{_etag,_ts}'::text[] AS item FROM items_changed_since('c', NULL, :'token');
 -- one's own changes come when they are committed
 SELECT change_feed_start('c') AS start \gset
@@ -92,6 +103,7 @@ UPDATE c SET doc = doc || '{"v": 5}' WHERE id = '5';
 SELECT count(*) FROM items_changed_since('c', NULL, :'start');
 WITH written AS (INSERT INTO c VALUES ('t0', 'u0', '70', '{"id": "70"}') RETURNING id) SELECT count(*) FROM written, items_changed_since('c', NULL, :'start');
 COMMIT;
+CALL settle();
 SELECT item - '{_etag,_ts}'::text[] AS item FROM items_changed_since('c', NULL, :'start');
 -- all that was changed before is behind a start, and a start is behind all that
 SELECT count(*) FROM items_changed_since('c', NULL, change_feed_start('c'));
@@ -115,6 +127,7 @@ CREATE VIEW formed AS
 	SELECT id, item, CASE WHEN jsonb_typeof(doc) <> 'object' THEN doc
 		ELSE doc || jsonb_build_object('_etag', etag) || CASE WHEN isfinite(ts) THEN jsonb_build_object('_ts', floor(extract(epoch FROM ts))) ELSE '{}' END END AS expected
 	FROM (SELECT *, row_number() OVER (ORDER BY etag) AS i FROM forms) forms JOIN items_changed_since('forms') WITH ORDINALITY f(item, token, i) USING (i);
+CALL settle();
 SELECT count(*), count(*) FILTER (WHERE item = expected AND item::text = expected::text AND pg_column_size(expected) - pg_column_size(item) IN (0, 3) -- a short header
 		AND (jsonb_typeof(item) <> 'object' OR (SELECT bool_and(item->key = value) FROM jsonb_each(expected)))) AS same,
 	count(*) FILTER (WHERE jsonb_typeof(item) = 'object' AND NOT item ? '_ts') AS timeless FROM formed;
@@ -158,14 +171,17 @@ COMMIT;
 -- Splits, merges and keys of their own leave etags, ranges and tokens as they are
 --
 CREATE TABLE before AS SELECT id, etag, ts, doc FROM c;
+CALL settle();
 SELECT array_agg(continuation ORDER BY i) AS tokens FROM items_changed_since('c', max_items => 10) WITH ORDINALITY f(item, continuation, i) \gset
 SELECT partition AS leaf FROM physical_partitions JOIN c ON c.tableoid = partition WHERE container = 'c'::regclass GROUP BY 1 ORDER BY count(*) DESC, partition::text LIMIT 1 \gset
 CALL split_partition(:'leaf');
 SELECT tgenabled, count(*) FROM pg_trigger WHERE tgname = 'partitionkey_etag' AND tgrelid IN (SELECT partition FROM physical_partitions WHERE container = 'c'::regclass) GROUP BY 1;
 SELECT count(*) AS changed FROM (TABLE before EXCEPT SELECT id, etag, ts, doc FROM c) x;
+CALL settle();
 SELECT count(*) AS differences FROM (TABLE ranged EXCEPT TABLE by_range) x;
 CALL isolate_key('c', '["t1", "u1"]');
 SELECT count(*) AS changed FROM (TABLE before EXCEPT SELECT id, etag, ts, doc FROM c) x;
+CALL settle();
 SELECT count(*) AS differences FROM (TABLE ranged EXCEPT TABLE by_range) x;
 SELECT count(*) AS partitions FROM physical_partitions WHERE container = 'c'::regclass \gset
 CREATE VIEW halves AS SELECT a.partition AS a, b.partition AS b FROM physical_partitions a JOIN physical_partitions b ON a.container = b.container
@@ -195,6 +211,7 @@ SELECT change_feed_start('c', '["t1"]') AS t1 \gset
 SELECT items_changed_since('c', '["t2"]', :'t1');
 SELECT items_changed_since('c', '{"min": [""], "max": ["FF"]}', :'t1');
 UPDATE c SET doc = doc || '{"v": 6}' WHERE id IN ('11', '12');
+CALL settle();
 SELECT item->>'id' AS id FROM items_changed_since('c', '["t1"]', :'t1');
 SELECT item->>'id' AS id FROM items_changed_since('c', NULL, :'t1');
 ALTER TABLE c RENAME TO "Odd c";
@@ -230,6 +247,7 @@ UPDATE c SET etag = (CASE id WHEN '10' THEN '00000000-0000-1000-0000-00000000000
 	WHERE id IN ('10', '20', '30');
 UPDATE c SET etag = NULL WHERE id = '40';
 ALTER TABLE c ENABLE ALWAYS TRIGGER partitionkey_etag;
+CALL settle();
 SELECT item->>'id' AS id FROM items_changed_since('c', max_items => 4);
 SELECT count(*), count(DISTINCT item->>'id') FROM followed('c', 1) item;
 SELECT count(*) FROM followed('c', 2, '["t0"]') item;
@@ -239,6 +257,7 @@ SET client_min_messages = notice;
 SELECT enable_change_feed('c');
 SELECT enable_change_feed('c');
 SET client_min_messages = warning;
+CALL settle();
 SELECT count(*) FROM items_changed_since('c') WHERE item->>'id' = '40';
 
 --
@@ -270,6 +289,7 @@ SET client_min_messages = notice;
 SELECT enable_change_feed('plain');
 SET client_min_messages = warning;
 SELECT count(*), count(DISTINCT etag), count(ts) FROM plain;
+CALL settle();
 SELECT count(*), count(item->'_etag'), count(item->'_ts') FROM items_changed_since('plain');
 SELECT count(*) FROM items_changed_since('plain', '[null]');
 SELECT count(*) FROM items_changed_since('plain', '[{}]');
@@ -281,12 +301,14 @@ SELECT change_feed_start('plain') AS start \gset
 CALL split_partition('plain_p0');
 UPDATE plain SET body = NULL WHERE "ID" IN (3, 4);
 INSERT INTO plain VALUES ('2', 31, '{"g": 31}');
+CALL settle();
 SELECT item - '{_ts,_etag}'::text[] AS item, item ?& '{_ts,_etag}' AS complete FROM items_changed_since('plain', NULL, :'start') ORDER BY item->'g';
 -- a disabled trigger, and what that left behind
 ALTER TABLE plain DISABLE TRIGGER partitionkey_etag;
 SELECT items_changed_since('plain');
 INSERT INTO plain VALUES ('2', 32, '{"g": 32}');
 SELECT enable_change_feed('plain');
+CALL settle();
 SELECT item->'g' AS g FROM items_changed_since('plain', NULL, :'start') WHERE item->'g' > '31';
 -- what it refuses
 SELECT enable_change_feed(NULL);
@@ -319,6 +341,7 @@ SELECT create_container('timed', '{/ts}', '{2}');
 SELECT enable_change_feed('timed');
 INSERT INTO timed VALUES ('2025-01-01Z', '{"n": 1}');
 UPDATE timed SET doc = '{"n": 2}';
+CALL settle();
 SELECT ts = '2025-01-01Z' AS kept, item - '_etag' AS item FROM timed, items_changed_since('timed');
 -- the trigger in other places
 CREATE TABLE elsewhere (a int);
