@@ -182,7 +182,7 @@ choose_sources(Feed *feed)
 	feed->as_owner = direct && feed->sources != NIL && (scope->is_key || list_length(feed->sources) < total);
 	if (feed->as_owner)
 		return;
-	feed->exact = scope->range.levels == 0;
+	feed->exact &= list_length(feed->sources) == total;
 	feed->sources = list_make1(QualifiedName(container->relid));
 }
 
@@ -299,7 +299,7 @@ read_feed(Feed *feed)
 	pg_uuid_t	end;
 
 	EtagLowest(system, 0, &own);
-	EtagLowest(Min(system + 1, MAX_ETAG_SYSTEM), 0, &above);
+	EtagLowest(system + 1, 0, &above);
 	EtagLowest(system, horizon(GetActiveSnapshot()), &limit);
 	memset(&end, 0xff, sizeof(end));
 	if (!feed->token.local)

@@ -120,7 +120,7 @@ my @names = split /\n/, value('SELECT name FROM follower ORDER BY name');
 my %readers;
 foreach my $name (@names)
 {
-	local $ENV{PGOPTIONS} = $name eq 'steady' ? '-c default_transaction_isolation=repeatable\ read' : '';
+	local $ENV{PGOPTIONS} = $name =~ /^(steady|high|range 1)$/ ? '-c default_transaction_isolation=repeatable\ read' : '';
 	my $size = $name eq 'all' ? 500 : 20;
 	$readers{$name} = start('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-c', "CALL follow('$name', $size)");
 }
