@@ -10,6 +10,9 @@
  * level, as it is the snapshot that counts, and on a standby, which knows the running transactions of its
  * primary.  The price is that a transaction which stays open holds the feed back.
  *
+ * Before a token is handed out, the log is flushed: else a crash could take back what the reader was given
+ * (synchronous_commit = off), and the server hand out the same transaction numbers, and places, once more.
+ *
  * Items that were written in another cluster, before a dump was restored or pg_upgrade ran,
  * have its etags.  They can't be in flight here, so they come first, whatever their order is to
  * ours: a reader is in that phase, or in the one of what this cluster wrote.
@@ -21,7 +24,10 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "access/transam.h"
+#include "access/xlog.h"
+#include "access/xlog_internal.h"
 #include "catalog/pg_class.h"
 #include "executor/spi.h"
 #include "fmgr.h"
@@ -37,7 +43,6 @@
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 
-#include "access/table.h"
 #include "compat.h"
 #include "etag.h"
 #include "feedscope.h"
@@ -67,6 +72,7 @@ typedef struct Feed
 	bool		as_owner;		/* they are leaves, to be read by their owner */
 	bool		exact;			/* all of their rows are in the scope */
 	int			wanted;			/* items still to be given */
+	bool		given;			/* at least one was */
 	ReturnSetInfo *result;
 	MemoryContext row_context;	/* reset after each row */
 } Feed;
@@ -85,6 +91,23 @@ horizon(Snapshot snapshot)
 	if (snapshot->xmin > XidFromFullTransactionId(next))
 		epoch--;
 	return (uint64) epoch << 32 | snapshot->xmin;
+}
+
+/* See to it that what is visible now outlives a crash. */
+static void
+make_durable(void)
+{
+	XLogRecPtr	end;
+
+	if (RecoveryInProgress())
+		return;
+	end = GetXLogInsertRecPtr();
+	/* The header of a page is not there before its first record. */
+	if (XLogSegmentOffset(end, wal_segment_size) == SizeOfXLogLongPHD)
+		end -= SizeOfXLogLongPHD;
+	else if (end % XLOG_BLCKSZ == SizeOfXLogShortPHD)
+		end -= SizeOfXLogShortPHD;
+	XLogFlush(end);
 }
 
 /* Find the columns, and their types; refuse a container that has no feed. */
@@ -159,7 +182,7 @@ choose_sources(Feed *feed)
 	feed->as_owner = direct && feed->sources != NIL && (scope->is_key || list_length(feed->sources) < total);
 	if (feed->as_owner)
 		return;
-	feed->exact = scope->range.levels == 0;
+	feed->exact &= list_length(feed->sources) == total;
 	feed->sources = list_make1(QualifiedName(container->relid));
 }
 
@@ -231,6 +254,7 @@ give_row(Feed *feed, HeapTuple row, TupleDesc desc)
 	values[1] = PointerGetDatum(FeedTokenWrite(feed->container, &feed->token));
 	tuplestore_putvalues(feed->result->setResult, feed->result->setDesc, values, nulls);
 	feed->wanted--;
+	feed->given = true;
 }
 
 /* Give the items from one etag to below another one, as many as are wanted. */
@@ -275,7 +299,7 @@ read_feed(Feed *feed)
 	pg_uuid_t	end;
 
 	EtagLowest(system, 0, &own);
-	EtagLowest(Min(system + 1, MAX_ETAG_SYSTEM), 0, &above);
+	EtagLowest(system + 1, 0, &above);
 	EtagLowest(system, horizon(GetActiveSnapshot()), &limit);
 	memset(&end, 0xff, sizeof(end));
 	if (!feed->token.local)
@@ -311,6 +335,8 @@ run_feed(Feed *feed)
 		acting.nestlevel = SqlBegin();
 	set_planner();
 	read_feed(feed);
+	if (feed->given)
+		make_durable();
 	if (feed->as_owner)
 		SqlEndAs(acting);
 	else
@@ -386,5 +412,6 @@ change_feed_start(PG_FUNCTION_ARGS)
 	find_columns(&feed);
 	feed.token.local = true;
 	EtagLowest(EtagSystem(), horizon(GetActiveSnapshot()), &feed.token.position);
+	make_durable();
 	PG_RETURN_TEXT_P(FeedTokenWrite(feed.container, &feed.token));
 }

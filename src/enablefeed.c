@@ -47,7 +47,7 @@ static bool
 has_column(const Container *container)
 {
 	AttrNumber	attnum = get_attnum(container->relid, ETAG_COLUMN);
-	const char *table = quote_identifier(get_rel_name(container->relid));
+	const char *table = QualifiedName(container->relid);
 
 	if (ContainerLevel(container, ETAG_COLUMN) >= 0)
 		ereport(ERROR,

@@ -76,12 +76,6 @@ EtagNext(pg_uuid_t *etag)
 }
 
 uint64
-EtagSystemOf(const pg_uuid_t *etag)
-{
-	return half(etag, 0) >> FIRST_BITS;
-}
-
-uint64
 EtagTransactionOf(const pg_uuid_t *etag)
 {
 	return (half(etag, 0) << SECOND_BITS & MAX_TRANSACTION) | half(etag, 1) >> SECOND_BITS;
@@ -112,29 +106,6 @@ EtagText(const pg_uuid_t *etag, char *text)
 		*text++ = digits[etag->data[i] & 15];
 	}
 	*text = '\0';
-}
-
-bool
-EtagParse(const char *text, int length, pg_uuid_t *etag)
-{
-	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-	int			digits = 0;
-
-	if (length != ETAG_TEXT_LENGTH)
-		return false;
-	memset(etag, 0, sizeof(*etag));
-	for (int i = 0; i < length; i++)
-	{
-		unsigned char c = text[i];
-
-		if ((form[i] == '-') ? c != '-' : !isxdigit(c))
-			return false;
-		if (form[i] == '-')
-			continue;
-		etag->data[digits / 2] = etag->data[digits / 2] << 4 | (c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-		digits++;
-	}
-	return true;
 }
 
 /* Whether the trigger that fills the column is on a table, and fires. */

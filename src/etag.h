@@ -23,15 +23,13 @@
 #define ETAG_COLUMN			"etag"
 #define ETAG_TRIGGER		"partitionkey_etag"
 
-/* This cluster, and the greatest one there can be. */
+/* This cluster. */
 extern uint64 EtagSystem(void);
-#define MAX_ETAG_SYSTEM		((UINT64CONST(1) << 52) - 1)
 
 /* A new etag, of the current transaction. */
 extern void EtagNext(pg_uuid_t *etag);
 
-/* The system and the transaction of an etag. */
-extern uint64 EtagSystemOf(const pg_uuid_t *etag);
+/* The transaction of an etag. */
 extern uint64 EtagTransactionOf(const pg_uuid_t *etag);
 
 /* The lowest etag of a system and a transaction. */
@@ -43,9 +41,6 @@ extern int	EtagCompare(const pg_uuid_t *a, const pg_uuid_t *b);
 /* As text; the buffer takes ETAG_TEXT_LENGTH bytes and a NUL. */
 #define ETAG_TEXT_LENGTH	36
 extern void EtagText(const pg_uuid_t *etag, char *text);
-
-/* Read it; false if the text is none. */
-extern bool EtagParse(const char *text, int length, pg_uuid_t *etag);
 
 /* The column of a container with a change feed, which the trigger fills; InvalidAttrNumber if there is none. */
 extern AttrNumber EtagColumn(Relation rel);

@@ -123,7 +123,7 @@ columns_of(Relation rel)
 	return columns;
 }
 
-/* Whether the time is left to the trigger: not given for a new row, not changed with an old one. */
+/* Whether the time is left to the trigger: it is not given, or not changed. */
 static bool
 leaves_ts(const TriggerData *trigger, AttrNumber ts, HeapTuple new)
 {
@@ -133,10 +133,10 @@ leaves_ts(const TriggerData *trigger, AttrNumber ts, HeapTuple new)
 	Datum		value = heap_getattr(new, ts, desc, &isnull);
 	Datum		was;
 
-	if (TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
+	if (isnull || TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
 		return isnull;
 	was = heap_getattr(trigger->tg_trigtuple, ts, desc, &was_null);
-	return isnull == was_null && (isnull || DatumGetTimestampTz(value) == DatumGetTimestampTz(was));
+	return !was_null && DatumGetTimestampTz(value) == DatumGetTimestampTz(was);
 }
 
 static void

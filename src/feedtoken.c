@@ -15,15 +15,14 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
+#include "access/xlog.h"
 #include "common/base64.h"
 #include "libpq/pqformat.h"
 #include "port/pg_crc32c.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
-
-#include "access/transam.h"
-#include "access/xlog.h"
 
 #include "compat.h"
 #include "etag.h"

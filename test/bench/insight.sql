@@ -2,18 +2,6 @@
 -- sample of one per cent of the blocks of a larger container against counting it. In turn; round 0
 -- is for the caches, and doesn't count.
 
-CREATE PROCEDURE bench.measure_counting(figure text, variant text, round int, query text)
-LANGUAGE plpgsql AS $$
-DECLARE
-    began timestamptz;
-BEGIN
-    SET LOCAL client_min_messages = warning;
-    began := clock_timestamp();
-    EXECUTE query; -- as it is: of a subquery the planner would leave out what is not asked for
-    INSERT INTO bench.measurement SELECT $1, $2, $3, extract(epoch FROM clock_timestamp() - began) WHERE $3 > 0;
-END
-$$;
-
 \set size '28 + pg_column_size(tenant_id) + pg_column_size(user_id) + pg_column_size(id) + pg_column_size(created_at) + pg_column_size(payload)'
 SELECT format('CALL bench.measure_counting(%L, %L, %s, %L)', figure, variant, round, replace(query, 'SIZE', :'size'))
 FROM generate_series(0, :rounds) round, (VALUES

@@ -63,6 +63,11 @@ INSERT INTO bench.comparison (name, compared, figure, variant, against, minus, w
     ('split', 'rate: split / INSERT ... SELECT of the same rows', 'split', 'insert', 'split', NULL, 'at least', 0.6),
     ('import', 'rate: import_items from NDJSON / COPY of the ready-made rows', 'import', 'copied', 'imported', NULL, 'at least', 0.7),
     ('import', 'rate: import_items, with system properties / COPY of the ready-made rows', 'import', 'copied', 'exported', NULL, NULL, NULL),
+    ('change feed', 'time: the last 100 items of the container / 10 ms', 'feed', 'last 100', '10 ms', NULL, 'at most', 1.0),
+    ('change feed', 'time: the last 100 items of the container / SELECT by the index', 'feed', 'last 100', 'plain', NULL, NULL, NULL),
+    ('change feed', 'time: what changed of a feed range, an eighth / 10 ms', 'feed', 'range', '10 ms', NULL, 'at most', 1.0),
+    ('change feed', 'time: what changed of a key / 10 ms', 'feed', 'key', '10 ms', NULL, 'at most', 1.0),
+    ('change feed', 'time: the first 1,000 items / 10 ms', 'feed', 'first 1000', '10 ms', NULL, NULL, NULL),
     ('logical_partitions', 'time: all levels / GROUP BY with count and sum of sizes', 'keys of all levels', 'logical_partitions', 'plain', NULL, 'at most', 1.2),
     ('logical_partitions', 'time: level 1 / GROUP BY with count and sum of sizes', 'keys of level 1', 'logical_partitions', 'plain', NULL, 'at most', 1.2),
     ('logical_partitions', 'time: a sample of 1 % / all rows', 'sample', 'one per cent', 'exact', NULL, 'at most', 0.1);
