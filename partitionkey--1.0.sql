@@ -1305,6 +1305,16 @@ CREATE PROCEDURE import_items_in_batches(container regclass, source text, on_con
 COMMENT ON PROCEDURE import_items_in_batches IS
 	'as the function import_items, but each batch of items is committed, and remains if a later one fails';
 
+CREATE FUNCTION item_replaces() RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION item_replaces() IS
+	'true, and notes for item_replaced that a row is being replaced; import_items uses both in its statements';
+
+CREATE FUNCTION item_replaced() RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION item_replaced() IS
+	'whether the row that a statement of import_items gives back has replaced another one';
+
 CREATE FUNCTION create_items_view(container regclass, on_conflict text DEFAULT 'quarantine') RETURNS regclass
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION create_items_view(regclass, text) IS
