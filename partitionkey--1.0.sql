@@ -1276,11 +1276,11 @@ CREATE FUNCTION inspect_export(source text, paths text[] DEFAULT NULL)
 COMMENT ON FUNCTION inspect_export(text, text[]) IS
 	'what is in an export of Cosmos DB, a file or folder of the server: its format, faults and properties, and what keys the paths would make';
 
-CREATE FUNCTION verify_import(container regclass, source text)
+CREATE FUNCTION verify_import(container regclass, source text, keys text[] DEFAULT NULL, keep_system boolean DEFAULT false)
 	RETURNS TABLE (key jsonb, source_items bigint, container_items bigint,
-				   source_checksum text, container_checksum text, difference text)
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT COST 10000 ROWS 10;
-COMMENT ON FUNCTION verify_import(regclass, text) IS
+				   source_checksum text, container_checksum text, difference text, source_without_id bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE COST 10000 ROWS 10;
+COMMENT ON FUNCTION verify_import(regclass, text, text[], boolean) IS
 	'compares a container with an export: the logical partitions that differ, and the sum of all';
 
 ----------------------------------------------------------------------------

@@ -24,7 +24,6 @@
 #include "pgstat.h"
 #include "portability/instr_time.h"
 #include "tcop/utility.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -32,6 +31,7 @@
 
 #include "compat.h"
 #include "itembatch.h"
+#include "itemkeys.h"
 #include "itemreader.h"
 #include "itemrow.h"
 #include "path.h"
@@ -473,30 +473,6 @@ make_result(FunctionCallInfo fcinfo, const Import *import, Datum reasons)
  * The options
  */
 
-/* The key expressions, one for each level, or NULL. */
-static char **
-read_keys(FunctionCallInfo fcinfo, const Container *container)
-{
-	char	  **keys = palloc0(sizeof(char *) * MAX_LEVELS);
-	Datum	   *elements;
-	bool	   *nulls;
-	int			n;
-
-	if (PG_ARGISNULL(6))
-		return NULL;
-	deconstruct_array_builtin(PG_GETARG_ARRAYTYPE_P(6), TEXTOID, &elements, &nulls, &n);
-	if (n != container->levels)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("keys has %d elements, but container \"%s\" has a key of %d",
-						n, get_rel_name(container->relid), container->levels),
-				 errhint("Give an SQL expression for each path, or NULL for one whose value is in the item.")));
-	for (int i = 0; i < n; i++)
-		if (!nulls[i])
-			keys[i] = TextDatumGetCString(elements[i]);
-	return keys;
-}
-
 static double
 read_share(double share)
 {
@@ -527,7 +503,8 @@ begin_import(FunctionCallInfo fcinfo)
 	import->reader = ItemReaderOpen(text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	import->max_faults = read_share(PG_GETARG_FLOAT8(5));
 	rel = table_open(import->container->relid, RowExclusiveLock);
-	import->shape = ItemShapeFind(rel, import->container, read_keys(fcinfo, import->container),
+	import->shape = ItemShapeFind(rel, import->container,
+								  PG_ARGISNULL(6) ? NULL : ItemKeysRead(import->container, PG_GETARG_ARRAYTYPE_P(6)),
 								  PG_GETARG_BOOL(3), PG_GETARG_BOOL(4));
 	table_close(rel, NoLock);
 	import->batch = ItemBatchNew(import->shape, OnConflictFromName(text_to_cstring(PG_GETARG_TEXT_PP(2))));

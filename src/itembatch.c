@@ -427,22 +427,14 @@ insert_rows(ItemBatch *batch, ItemRow **rows, int n)
  * Attempts
  */
 
-/* Whether an error tells something about the row that was to be written. */
-static bool
-is_about_row(const ItemBatch *batch, int sqlerrcode)
+/* Compute the keys that are given by expressions. */
+static void
+compute_keys(const ItemBatch *batch, ItemRow **rows, int n)
 {
-	switch (ERRCODE_TO_CATEGORY(sqlerrcode))
-	{
-		case ERRCODE_DATA_EXCEPTION:
-		case ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION:
-		case ERRCODE_TRIGGERED_ACTION_EXCEPTION:
-		case ERRCODE_PLPGSQL_ERROR:
-		case ERRCODE_WITH_CHECK_OPTION_VIOLATION:
-			return true;
-		default:
-			return sqlerrcode == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
-				(batch->secured && sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE);
-	}
+	SPIPlanPtr	plan = ItemKeysPrepare(batch->shape);
+
+	for (int i = 0; plan != NULL && i < n; i++)
+		ItemKeysCompute(batch->shape, plan, rows[i], batch->context);
 }
 
 /*
@@ -464,7 +456,7 @@ attempt(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
 	{
 		pgstat_track_activities = false;
 		SPI_connect();
-		ItemKeysCompute(batch->shape, rows, n, batch->context);
+		compute_keys(batch, rows, n);
 		method(batch, rows, n);
 		SPI_finish();
 		ReleaseCurrentSubTransaction();
@@ -481,7 +473,8 @@ attempt(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
 	pgstat_track_activities = tracked;
 	MemoryContextSwitchTo(batch->context);
 	CurrentResourceOwner = owner;
-	if (!done && !is_about_row(batch, batch->error->sqlerrcode))
+	if (!done && !ItemRowIsFault(batch->error->sqlerrcode) &&
+		!(batch->secured && batch->error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE))
 	{
 		/* the line in it is that of a batch */
 		batch->error->context = NULL;
@@ -711,6 +704,7 @@ ItemBatchNew(const ItemShape *shape, OnConflict on_conflict)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ItemBatch  *batch = palloc0(sizeof(ItemBatch));
+	SPIPlanPtr	keys;
 
 	batch->shape = shape;
 	batch->on_conflict = on_conflict;
@@ -724,7 +718,9 @@ ItemBatchNew(const ItemShape *shape, OnConflict on_conflict)
 	if (on_conflict == CONFLICT_SKIP || on_conflict == CONFLICT_REPLACE)
 		check_finds(batch);
 	/* errors of key expressions are told now, not of each item */
-	ItemKeysCheck(shape);
+	keys = ItemKeysPrepare(shape);
+	if (keys != NULL)
+		SPI_freeplan(keys);
 	MemoryContextSwitchTo(context);
 	return batch;
 }
