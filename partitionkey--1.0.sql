@@ -1323,4 +1323,9 @@ COMMENT ON FUNCTION create_items_view(regclass, text) IS
 CREATE FUNCTION items_view_insert() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION items_view_insert() IS
-	'the trigger of a view that create_items_view has made';
+	'the triggers by which a view that create_items_view has made loads items';
+
+CREATE FUNCTION items_view_update() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON FUNCTION items_view_update() IS
+	'the trigger that refuses UPDATE of a view that create_items_view has made';

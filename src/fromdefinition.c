@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/heap.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
@@ -26,6 +27,7 @@
 #include "conversion.h"
 #include "definition.h"
 #include "indexingpolicy.h"
+#include "itemsview.h"
 #include "layout.h"
 #include "path.h"
 #include "settings.h"
@@ -367,6 +369,25 @@ tell_key(const Making *m, bool types_given)
 				 types_given ? 0 : errhint("To load them, use key_types => '{jsonb}'; their key is {}, undefined.")));
 }
 
+/* Make the view that takes items from the client, unless its name is taken. */
+static void
+make_items_view(const Making *m)
+{
+	char	   *name = ItemsViewName(m->container.relid);
+
+	if (OidIsValid(get_relname_relid(name, m->namespace)))
+	{
+		ereport(NOTICE,
+				(errmsg("container \"%s\" has no items view, since relation \"%s\" exists already", m->name, name),
+				 errhint("Rename that, and make the view with partitionkey.create_items_view.")));
+		return;
+	}
+	CommandCounterIncrement();
+	SPI_connect();
+	(void) ItemsViewCreate(m->container.relid, CONFLICT_QUARANTINE);
+	SPI_finish();
+}
+
 /*
  * create_container_from_definition(definition jsonb, name text, key_types text[],
  * partitions int[]) returns regclass
@@ -396,5 +417,6 @@ create_container_from_definition(PG_FUNCTION_ARGS)
 	tell_key(&m, !PG_ARGISNULL(2));
 	SPI_finish();
 	RegistryInsert(&m.container, m.definition.json);
+	make_items_view(&m);
 	PG_RETURN_OID(m.container.relid);
 }
