@@ -1249,6 +1249,11 @@ CREATE FUNCTION create_container_from_definition(definition jsonb, name text DEF
 COMMENT ON FUNCTION create_container_from_definition(jsonb, text, text[], int[]) IS
 	'makes a container, with its table, from its definition in Cosmos DB';
 
+CREATE FUNCTION set_container_definition(container regclass, definition jsonb) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION set_container_definition(regclass, jsonb) IS
+	'gives a container that exists its definition in Cosmos DB; no index is made';
+
 CREATE FUNCTION container_definition(container regclass) RETURNS jsonb
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION container_definition(regclass) IS
