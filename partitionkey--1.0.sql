@@ -1249,6 +1249,12 @@ CREATE FUNCTION create_container_from_definition(definition jsonb, name text DEF
 COMMENT ON FUNCTION create_container_from_definition(jsonb, text, text[], int[]) IS
 	'makes a container, with its table, from its definition in Cosmos DB';
 
+CREATE FUNCTION create_container_from_definition(definition text, name text DEFAULT NULL, key_types text[] DEFAULT NULL, partitions int[] DEFAULT NULL)
+	RETURNS regclass
+	AS 'MODULE_PATHNAME', 'create_container_from_definition_text' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION create_container_from_definition(text, text, text[], int[]) IS
+	'the same for a definition as text, which may begin with a byte order mark';
+
 CREATE FUNCTION set_container_definition(container regclass, definition jsonb) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION set_container_definition(regclass, jsonb) IS

@@ -49,6 +49,8 @@ static const struct
 	{"jsonb", "jsonb", JSONBOID}
 };
 
+#define BYTE_ORDER_MARK		"\xEF\xBB\xBF"
+
 typedef struct Making
 {
 	Definition	definition;
@@ -427,6 +429,27 @@ create_container_from_definition(PG_FUNCTION_ARGS)
 	RegistryInsert(&m.container, m.definition.json);
 	make_items_view(&m);
 	PG_RETURN_OID(m.container.relid);
+}
+
+/*
+ * create_container_from_definition(definition text, ..) returns regclass
+ *
+ * A string that is not told to be jsonb, as psql gives that of a file, may begin with the file's byte order mark.
+ */
+PG_FUNCTION_INFO_V1(create_container_from_definition_text);
+Datum
+create_container_from_definition_text(PG_FUNCTION_ARGS)
+{
+	char	   *json;
+
+	if (!PG_ARGISNULL(0))
+	{
+		json = text_to_cstring(PG_GETARG_TEXT_PP(0));
+		if (strncmp(json, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
+			json += strlen(BYTE_ORDER_MARK);
+		fcinfo->args[0].value = DirectFunctionCall1(jsonb_in, CStringGetDatum(json));
+	}
+	return create_container_from_definition(fcinfo);
 }
 
 /*
