@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
+
 #include "access/transam.h"
 #include "access/xact.h"
 #include "access/xlog.h"
@@ -106,6 +108,29 @@ EtagText(const pg_uuid_t *etag, char *text)
 		*text++ = digits[etag->data[i] & 15];
 	}
 	*text = '\0';
+}
+
+bool
+EtagParse(const char *text, int length, pg_uuid_t *etag)
+{
+	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+	int			digits = 0;
+
+	if (length != ETAG_TEXT_LENGTH)
+		return false;
+	memset(etag, 0, sizeof(*etag));
+	for (int i = 0; i < length; i++)
+	{
+		unsigned char c = text[i];
+
+		if ((form[i] == '-') ? c != '-' : !isxdigit(c))
+			return false;
+		if (form[i] == '-')
+			continue;
+		etag->data[digits / 2] = etag->data[digits / 2] << 4 | (c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+		digits++;
+	}
+	return true;
 }
 
 /* Whether the trigger that fills the column is on a table, and fires. */

@@ -42,6 +42,9 @@ extern int	EtagCompare(const pg_uuid_t *a, const pg_uuid_t *b);
 #define ETAG_TEXT_LENGTH	36
 extern void EtagText(const pg_uuid_t *etag, char *text);
 
+/* Read it; false if the text is none. */
+extern bool EtagParse(const char *text, int length, pg_uuid_t *etag);
+
 /* The column of a container with a change feed, which the trigger fills; InvalidAttrNumber if there is none. */
 extern AttrNumber EtagColumn(Relation rel);
 

@@ -95,6 +95,9 @@ extern bool ItemRowMakePlace(const ItemShape *shape, const Key *key, const Jsonb
 /* Whether two rows have the same values in their first columns. */
 extern bool ItemRowsSamePlace(const ItemShape *shape, const ItemRow *a, const ItemRow *b, int columns);
 
+/* Whether an error, by its SQLSTATE, tells something about the item at hand, and not about the whole load. */
+extern bool ItemRowIsFault(int sqlerrcode);
+
 /* The partition key and the id, for messages: key ["a","b"], id "1". */
 extern char *ItemRowName(const ItemShape *shape, const ItemRow *row);
 

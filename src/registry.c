@@ -271,21 +271,17 @@ RegistryIsolated(Oid relid)
 	return keys;
 }
 
-/* Put a value of type jsonb into a container's row. */
+/* Change columns of a container's row. */
 static void
-set_jsonb(Oid relid, AttrNumber attnum, Jsonb *value)
+registry_update(Oid relid, Datum *values, bool *replace)
 {
 	Relation	registry = open_registry(RowExclusiveLock);
 	SysScanDesc scan;
 	HeapTuple	row = find_row(registry, relid, &scan);
-	Datum		values[Natts_registry] = {0};
 	bool		nulls[Natts_registry] = {false};
-	bool		replace[Natts_registry] = {false};
 
 	if (!HeapTupleIsValid(row))
 		elog(ERROR, "relation %u is not in the registry", relid);
-	values[attnum - 1] = JsonbPGetDatum(value);
-	replace[attnum - 1] = true;
 	CatalogTupleUpdate(registry, &row->t_self,
 					   heap_modify_tuple(row, RelationGetDescr(registry), values, nulls, replace));
 	systable_endscan(scan);
@@ -295,15 +291,27 @@ set_jsonb(Oid relid, AttrNumber attnum, Jsonb *value)
 void
 RegistrySetIsolated(Oid relid, Jsonb *keys)
 {
-	set_jsonb(relid, Anum_registry_isolated, keys);
+	Datum		values[Natts_registry] = {0};
+	bool		replace[Natts_registry] = {false};
+
+	values[Anum_registry_isolated - 1] = JsonbPGetDatum(keys);
+	replace[Anum_registry_isolated - 1] = true;
+	registry_update(relid, values, replace);
 }
 
 void
-RegistrySetDefinition(Oid relid, Jsonb *definition)
+RegistrySetDefinition(const Container *container, Jsonb *definition)
 {
-	set_jsonb(relid, Anum_registry_definition, definition);
-	/* Sessions may have noted what it says. */
-	CacheInvalidateRelcacheByRelid(relid);
+	Datum		values[Natts_registry] = {0};
+	bool		replace[Natts_registry] = {false};
+
+	values[Anum_registry_paths - 1] = strings_datum(container->paths, container->levels);
+	replace[Anum_registry_paths - 1] = true;
+	values[Anum_registry_definition - 1] = JsonbPGetDatum(definition);
+	replace[Anum_registry_definition - 1] = true;
+	registry_update(container->relid, values, replace);
+	/* Sessions may have noted its paths. */
+	CacheInvalidateRelcacheByRelid(container->relid);
 }
 
 Jsonb *

@@ -188,6 +188,6 @@ set_default_ttl(PG_FUNCTION_ARGS)
 								   DirectFunctionCall1(jsonb_in, CStringGetDatum(psprintf("{\"defaultTtl\": %d}", PG_GETARG_INT32(1)))));
 	}
 	definition = DatumGetJsonbP(json);
-	RegistrySetDefinition(container->relid, definition);
+	RegistrySetDefinition(container, definition);
 	PG_RETURN_VOID();
 }
