@@ -195,6 +195,13 @@ SELECT count(*) FROM items_changed_since('c', NULL, (:'tokens'::text[])[10]);
 INSERT INTO c SELECT 't' || g % 5, 'u' || g % 10, g, jsonb_build_object('id', g::text) FROM generate_series(201, 240) g;
 SELECT count(*), count(etag) FROM c WHERE id::int > 200;
 
+SELECT create_items_view('c');
+INSERT INTO c_items SELECT jsonb_build_object('id', 'by view ' || g, 't', 't1', 'u', 'u1', '_ts', 1700000000 + g) FROM generate_series(1, 3) g;
+CALL settle();
+SELECT item - '_etag' AS item FROM items_changed_since('c', max_items => 1000) WHERE item->>'id' LIKE 'by view%';
+DELETE FROM c WHERE id LIKE 'by view%';
+DROP VIEW c_items;
+
 --
 -- Tokens
 --
