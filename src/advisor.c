@@ -20,6 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
+#include "etag.h"
 #include "extract.h"
 #include "judgement.h"
 #include "layout.h"
@@ -142,7 +143,7 @@ is_in_column(Relation rel, const Container *container, const char *path)
 		get_attnum(container->relid, "id") != InvalidAttrNumber;
 }
 
-/* Propose columns, and the properties that most documents have, but for those that columns have. */
+/* Propose columns, but that of etags, and the properties that most documents have, but for those that columns have. */
 static void
 propose_paths(Advice *advice, const Container *container)
 {
@@ -150,7 +151,7 @@ propose_paths(Advice *advice, const Container *container)
 	ListCell   *cell;
 
 	for (int i = 0; i < desc->natts && list_length(advice->extracts) < MAX_PATHS; i++)
-		if (is_proposable(TupleDescAttr(desc, i)))
+		if (is_proposable(TupleDescAttr(desc, i)) && i + 1 != EtagColumn(advice->rel))
 			add_path(advice, PathSegment(NameStr(TupleDescAttr(desc, i)->attname)));
 	foreach(cell, PropertiesFind(advice->rel))
 	{

@@ -51,6 +51,7 @@
 #include "itemrow.h"
 #include "privileges.h"
 #include "sql.h"
+#include "ttl.h"
 
 /* Rows fetched at a time. */
 #define FETCHED_ROWS		1000
@@ -67,6 +68,7 @@ typedef struct Feed
 	FeedScope	scope;
 	FeedToken	token;			/* where the reader is */
 	char	   *columns;		/* as SQL */
+	const char *unexpired;		/* AND what items must meet that are still there, as SQL */
 	Oid			types[MAX_LEVELS];	/* of the key columns */
 	List	   *sources;		/* tables to read from, as SQL (char *) */
 	bool		as_owner;		/* they are leaves, to be read by their owner */
@@ -118,6 +120,7 @@ find_columns(Feed *feed)
 	Relation	rel = table_open(container->relid, AccessShareLock);
 	ItemShape  *shape;
 	StringInfoData columns;
+	int32		default_ttl;
 
 	if (EtagColumn(rel) == InvalidAttrNumber)
 		ereport(ERROR,
@@ -135,15 +138,9 @@ find_columns(Feed *feed)
 		feed->types[i] = shape->columns[i].type;
 	}
 	feed->columns = columns.data;
+	feed->unexpired = shape->ts >= 0 && TtlDefault(RegistryDefinition(container), &default_ttl) ?
+		psprintf(" AND NOT %s", ItemShapeExpired(shape, default_ttl, "item")) : "";
 	table_close(rel, AccessShareLock);
-}
-
-/* What the items must meet besides, as SQL, with AND before it. */
-static const char *
-visible_items(const Feed *feed)
-{
-	(void) feed;
-	return "";
 }
 
 /* Whether the caller, who may read all of the container, can be given what is in a leaf. */
@@ -203,8 +200,8 @@ feed_query(const Feed *feed, const pg_uuid_t *from, const pg_uuid_t *to)
 	EtagText(to, upper);
 	initStringInfo(&sql);
 	foreach(cell, feed->sources)
-		appendStringInfo(&sql, "%sSELECT %s FROM %s WHERE " ETAG_COLUMN " >= '%s' AND " ETAG_COLUMN " < '%s'%s",
-						 cell == list_head(feed->sources) ? "" : " UNION ALL ", feed->columns, (char *) lfirst(cell), lower, upper, visible_items(feed));
+		appendStringInfo(&sql, "%sSELECT %s FROM %s AS item WHERE " ETAG_COLUMN " >= '%s' AND " ETAG_COLUMN " < '%s'%s",
+						 cell == list_head(feed->sources) ? "" : " UNION ALL ", feed->columns, (char *) lfirst(cell), lower, upper, feed->unexpired);
 	appendStringInfoString(&sql, " ORDER BY 2");
 	if (feed->exact)
 		appendStringInfo(&sql, " LIMIT %d", feed->wanted);

@@ -96,14 +96,6 @@ column_name(const Expiry *expiry, int column)
 	return quote_identifier(expiry->shape->columns[column].name);
 }
 
-/* The call that tells whether a row has expired. */
-static char *
-expired_call(const Expiry *expiry)
-{
-	return psprintf("partitionkey.item_expired(c.%s, c.%s, %d)", column_name(expiry, expiry->shape->doc),
-					column_name(expiry, expiry->shape->ts), expiry->default_ttl);
-}
-
 static char *
 query(const Expiry *expiry)
 {
@@ -118,7 +110,7 @@ query(const Expiry *expiry)
 	if (shape->id >= 0)
 		appendStringInfo(&sql, ", c.%s", column_name(expiry, shape->id));
 	appendStringInfo(&sql, " FROM %s AS c WHERE %s OR partitionkey.ttl_fault(c.%s) IS NOT NULL",
-					 expiry->qualified_name, expired_call(expiry), doc);
+					 expiry->qualified_name, ItemShapeExpired(expiry->shape, expiry->default_ttl, "c"), doc);
 	return sql.data;
 }
 
@@ -133,7 +125,7 @@ make_command(Expiry *expiry)
 					 expiry->qualified_name);
 	for (int i = 0; i < expiry->container->levels; i++)
 		appendStringInfo(&sql, " AND c.%s OPERATOR(pg_catalog.=) ANY ($%d)", column_name(expiry, i), i + 3);
-	appendStringInfo(&sql, " AND %s", expired_call(expiry));
+	appendStringInfo(&sql, " AND %s", ItemShapeExpired(expiry->shape, expiry->default_ttl, "c"));
 	expiry->command = sql.data;
 }
 

@@ -255,12 +255,7 @@ ItemAccessFind(Oid relid)
 char *
 ItemAccessExpired(const ItemAccess *access, const char *alias)
 {
-	const ItemShape *shape = access->shape;
-
-	if (!access->has_ttl)
-		return NULL;
-	return psprintf("partitionkey.item_expired(%s.%s, %s.%s, %d)", alias, quote_identifier(shape->columns[shape->doc].name),
-					alias, quote_identifier(shape->columns[shape->ts].name), access->default_ttl);
+	return access->has_ttl ? ItemShapeExpired(access->shape, access->default_ttl, alias) : NULL;
 }
 
 /* The condition that a column is a parameter. */

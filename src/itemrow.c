@@ -214,6 +214,13 @@ ItemShapeColumns(const ItemShape *shape)
 	return list.data;
 }
 
+char *
+ItemShapeExpired(const ItemShape *shape, int32 default_ttl, const char *alias)
+{
+	return psprintf("partitionkey.item_expired(%s.%s, %s.%s, %d)", alias, quote_identifier(shape->columns[shape->doc].name),
+					alias, quote_identifier(shape->columns[shape->ts].name), default_ttl);
+}
+
 /*
  * Values
  */

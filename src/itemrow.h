@@ -80,6 +80,9 @@ extern bool ItemShapeFits(const ItemShape *shape, Relation rel);
 /* The columns as SQL: "a, b, id, doc". */
 extern char *ItemShapeColumns(const ItemShape *shape);
 
+/* Whether a row of a table or alias has expired, in a container with this default time to live; as SQL. */
+extern char *ItemShapeExpired(const ItemShape *shape, int32 default_ttl, const char *alias);
+
 /*
  * Make a row of an item; false and the problem if that is not possible.  The
  * item's doc is copied, its text isn't.
