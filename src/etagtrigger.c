@@ -15,6 +15,7 @@
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/fmgrprotos.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
@@ -123,20 +124,47 @@ columns_of(Relation rel)
 	return columns;
 }
 
-/* Whether the time is left to the trigger: it is not given, or not changed. */
+/* Whether an update changes anything but the time and the etag. */
 static bool
-leaves_ts(const TriggerData *trigger, AttrNumber ts, HeapTuple new)
+changes_row(const TriggerData *trigger, const Columns *columns)
+{
+	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
+
+	for (AttrNumber attnum = 1; attnum <= desc->natts; attnum++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, attnum - 1);
+		bool		isnull;
+		bool		was_null;
+		Datum		value;
+		Datum		was;
+
+		if (attnum == columns->etag || attnum == columns->ts || att->attisdropped)
+			continue;
+		value = heap_getattr(trigger->tg_newtuple, attnum, desc, &isnull);
+		was = heap_getattr(trigger->tg_trigtuple, attnum, desc, &was_null);
+		if (isnull != was_null || (!isnull && !datum_image_eq(value, was, att->attbyval, att->attlen)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether the time is left to the trigger: it is not given, or not changed though the row is.
+ * A load of an export once more, which gives rows what they have, leaves them their time.
+ */
+static bool
+leaves_ts(const TriggerData *trigger, const Columns *columns, HeapTuple new)
 {
 	TupleDesc	desc = RelationGetDescr(trigger->tg_relation);
 	bool		isnull;
 	bool		was_null;
-	Datum		value = heap_getattr(new, ts, desc, &isnull);
+	Datum		value = heap_getattr(new, columns->ts, desc, &isnull);
 	Datum		was;
 
 	if (isnull || TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
 		return isnull;
-	was = heap_getattr(trigger->tg_trigtuple, ts, desc, &was_null);
-	return !was_null && DatumGetTimestampTz(value) == DatumGetTimestampTz(was);
+	was = heap_getattr(trigger->tg_trigtuple, columns->ts, desc, &was_null);
+	return !was_null && DatumGetTimestampTz(value) == DatumGetTimestampTz(was) && changes_row(trigger, columns);
 }
 
 static void
@@ -172,7 +200,7 @@ set_etag(PG_FUNCTION_ARGS)
 	EtagNext(&etag);
 	numbers[0] = columns->etag;
 	values[0] = UUIDPGetDatum(&etag);
-	if (columns->ts != InvalidAttrNumber && leaves_ts(trigger, columns->ts, row))
+	if (columns->ts != InvalidAttrNumber && leaves_ts(trigger, columns, row))
 	{
 		numbers[n] = columns->ts;
 		values[n++] = TimestampTzGetDatum(GetCurrentTimestamp());

@@ -54,6 +54,9 @@ INSERT INTO bench.comparison (name, compared, figure, variant, against, minus, w
     ('suffix', 'time: sha256 / md5, 12 bytes, net', 'suffix', 'sha256', 'md5', 'nothing', NULL, NULL),
     ('synthetic', 'time: synthetic_key / format, two texts, net', 'synthetic', 'synthetic_key', 'builtin', 'nothing', 'at most', 1.0),
     ('synthetic', 'time: synthetic_key / format, two texts, with the query', 'synthetic', 'synthetic_key', 'builtin', NULL, 'at most', 1.0),
+    ('items', 'throughput: read_item / a prepared SELECT of the item', 'items_read', 'function', 'query', NULL, 'at least', 1.0),
+    ('items', 'throughput: upsert_item / a prepared INSERT .. ON CONFLICT', 'items_upsert', 'function', 'statement', NULL, 'at least', 0.8),
+    ('items', 'throughput: a batch of 100 creates / 100 create_item', 'items_batch', 'batch', 'single', NULL, 'at least', 3.0),
     ('routing', 'throughput of point reads: cross_partition_query error / allow', 'routing', 'error', 'allow', NULL, 'at least', 0.97),
     ('routing', 'throughput of point reads: allow / library not loaded', 'point loaded', 'loaded', 'not loaded', NULL, 'at least', 0.99),
     ('simulate', 'time: simulate_cosmos / count(DISTINCT key), text', 'simulate text', 'simulate', 'distinct', NULL, 'at most', 1.5),
@@ -84,7 +87,7 @@ CREATE FUNCTION bench.quantity(figure text, variant text, value float8) RETURNS 
 LANGUAGE sql AS $$
     SELECT CASE
         WHEN figure ~ 'memory' THEN round(value) || ' MB'
-        WHEN figure ~ '^(point|prefix|routing)' OR variant ~ '^tps' THEN round(value) || ' tps'
+        WHEN figure ~ '^(point|prefix|routing|items)' OR variant ~ '^tps' THEN round(value) || ' tps'
         WHEN value < 1e-6 THEN round(value::numeric * 1e9, 1) || ' ns'
         WHEN value < 0.01 THEN round(value::numeric * 1e6, 1) || ' us'
         WHEN value < 1 THEN round(value::numeric * 1e3, 1) || ' ms'
