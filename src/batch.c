@@ -74,7 +74,7 @@ typedef struct Batch
  * Reading
  */
 
-static void pg_attribute_noreturn()
+pg_noreturn static void
 refuse(int number, const char *what, const char *hint)
 {
 	ereport(ERROR,

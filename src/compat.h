@@ -72,6 +72,10 @@
 #define IndexBeginScan(heap, index, snapshot, nkeys) index_beginscan(heap, index, snapshot, NULL, nkeys, 0)
 #endif
 
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
 /* Takes away members of objects that are null. */
 #if PG_VERSION_NUM < 180000
 #define JsonbStripNulls(json) DirectFunctionCall1(jsonb_strip_nulls, json)

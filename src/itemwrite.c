@@ -119,7 +119,7 @@ check_match(const ItemAccess *access, const ItemPlace *place, const ItemConditio
 }
 
 /* There is no reason on Cosmos DB's side. */
-static void pg_attribute_noreturn()
+pg_noreturn static void
 not_written(const ItemAccess *access, const ItemPlace *place)
 {
 	ereport(ERROR,

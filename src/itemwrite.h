@@ -33,6 +33,6 @@ extern void ItemDelete(ItemAccess *access, ItemPlace *place, const ItemCondition
 extern void ItemLock(ItemAccess *access, ItemPlace *place, const ItemCondition *condition, StoredItem *stored);
 
 /* Say why a statement has found no item to change. */
-extern void ItemExplainNothing(ItemAccess *access, ItemPlace *place, const ItemCondition *condition) pg_attribute_noreturn();
+pg_noreturn extern void ItemExplainNothing(ItemAccess *access, ItemPlace *place, const ItemCondition *condition);
 
 #endif							/* PARTITIONKEY_ITEMWRITE_H */
