@@ -359,6 +359,7 @@ lock_apart(Oid relid)
 	if (get_rel_name(relid) == NULL || get_rel_relispartition(relid))
 		return;
 	SqlExecute("SET LOCAL lock_timeout = %d", 2 * DeadlockTimeout);
+	LockRelationOid(relid, AccessExclusiveLock);
 	foreach(cell, find_all_inheritors(relid, AccessExclusiveLock, NULL))
 	{
 		Relation	rel = table_open(lfirst_oid(cell), NoLock);
