@@ -213,8 +213,9 @@ ItemAccessFind(Oid relid)
 
 	if (entries == NULL)
 		create_cache();
-	/* invalidations are taken in with the lock */
 	LockRelationOid(relid, AccessShareLock);
+	/* a lock that the transaction has already does not take them in */
+	AcceptInvalidationMessages();
 	access = hash_search(entries, &relid, HASH_ENTER, &found);
 	if (!found)
 	{
