@@ -22,6 +22,7 @@
 #include "utils/lsyscache.h"
 #include "utils/resowner.h"
 
+#include "compat.h"
 #include "etag.h"
 #include "itemread.h"
 #include "itemwrite.h"
@@ -74,7 +75,7 @@ typedef struct Batch
  * Reading
  */
 
-static void pg_attribute_noreturn()
+pg_noreturn static void
 refuse(int number, const char *what, const char *hint)
 {
 	ereport(ERROR,

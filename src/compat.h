@@ -35,6 +35,10 @@
 #define NamespaceItemPrivileges(nsitem) ((nsitem)->p_perminfo)
 #endif
 
+#ifndef pg_noreturn				/* since 18 */
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
 #ifndef INTERVAL_NOT_FINITE		/* since 17 */
 #define INTERVAL_NOT_FINITE(interval) false
 #endif

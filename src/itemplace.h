@@ -7,6 +7,7 @@
 
 #include "fmgr.h"
 
+#include "compat.h"
 #include "itemaccess.h"
 
 typedef struct ItemPlace
@@ -38,6 +39,6 @@ extern Jsonb *ItemRowKey(const ItemShape *shape, const ItemRow *row);
 extern char *ItemRowKeyText(const ItemShape *shape, const ItemRow *row);
 
 /* An error, status 400 or 413, for an item or a key that a container doesn't take. */
-extern void ItemRefuse(const ItemAccess *access, const ItemProblem *problem) pg_attribute_noreturn();
+pg_noreturn extern void ItemRefuse(const ItemAccess *access, const ItemProblem *problem);
 
 #endif							/* PARTITIONKEY_ITEMPLACE_H */

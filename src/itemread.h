@@ -14,6 +14,6 @@ extern bool ItemFind(ItemAccess *access, ItemPlace *place, StoredItem *stored);
 extern bool ItemFindNow(ItemAccess *access, ItemPlace *place, StoredItem *stored);
 
 /* Status 404, with the keys under which the id does exist. */
-extern void ItemNotFound(ItemAccess *access, const ItemPlace *place) pg_attribute_noreturn();
+pg_noreturn extern void ItemNotFound(ItemAccess *access, const ItemPlace *place);
 
 #endif							/* PARTITIONKEY_ITEMREAD_H */

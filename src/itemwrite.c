@@ -15,6 +15,7 @@
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 
+#include "compat.h"
 #include "etag.h"
 #include "itemread.h"
 #include "itemwrite.h"
@@ -125,7 +126,7 @@ check_match(const ItemAccess *access, const ItemPlace *place, const ItemConditio
 }
 
 /* There is no reason on Cosmos DB's side. */
-static void pg_attribute_noreturn()
+pg_noreturn static void
 not_written(const ItemAccess *access, const ItemPlace *place)
 {
 	ereport(ERROR,
@@ -135,7 +136,7 @@ not_written(const ItemAccess *access, const ItemPlace *place)
 }
 
 /* Say why a statement has found no item to change. */
-static void pg_attribute_noreturn()
+pg_noreturn static void
 explain_nothing(const ItemAccess *access, const ItemPlace *place, const ItemCondition *condition)
 {
 	if (condition->predicate != 0)
