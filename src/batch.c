@@ -22,6 +22,7 @@
 #include "utils/lsyscache.h"
 #include "utils/resowner.h"
 
+#include "compat.h"
 #include "etag.h"
 #include "itemread.h"
 #include "itemwrite.h"

@@ -35,6 +35,10 @@
 #define NamespaceItemPrivileges(nsitem) ((nsitem)->p_perminfo)
 #endif
 
+#ifndef pg_noreturn				/* since 18 */
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
 #ifndef INTERVAL_NOT_FINITE		/* since 17 */
 #define INTERVAL_NOT_FINITE(interval) false
 #endif
@@ -70,10 +74,6 @@
 #define IndexBeginScan(heap, index, snapshot, nkeys) index_beginscan(heap, index, snapshot, nkeys, 0)
 #else
 #define IndexBeginScan(heap, index, snapshot, nkeys) index_beginscan(heap, index, snapshot, NULL, nkeys, 0)
-#endif
-
-#if PG_VERSION_NUM < 180000
-#define pg_noreturn pg_attribute_noreturn()
 #endif
 
 /* Takes away members of objects that are null. */

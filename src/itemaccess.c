@@ -110,6 +110,19 @@ forget(ItemAccess *access)
 	MemoryContextSwitchTo(old);
 }
 
+/* The same for all that are not valid any more: containers that were dropped are not asked for again. */
+static void
+forget_invalid(void)
+{
+	HASH_SEQ_STATUS scan;
+	ItemAccess *access;
+
+	hash_seq_init(&scan, entries);
+	while ((access = hash_seq_search(&scan)) != NULL)
+		if (!access->valid)
+			forget(access);
+}
+
 /*
  * Finding out
  */
@@ -213,8 +226,9 @@ ItemAccessFind(Oid relid)
 
 	if (entries == NULL)
 		create_cache();
-	/* invalidations are taken in with the lock */
 	LockRelationOid(relid, AccessShareLock);
+	/* a lock that the transaction has already does not take them in */
+	AcceptInvalidationMessages();
 	access = hash_search(entries, &relid, HASH_ENTER, &found);
 	if (!found)
 	{
@@ -226,7 +240,7 @@ ItemAccessFind(Oid relid)
 	{
 		MemoryContext old = CurrentMemoryContext;
 
-		forget(access);
+		forget_invalid();
 		if (get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
 			(void) ContainerLookup(relid, false);
 		rel = table_open(relid, NoLock);
@@ -239,6 +253,8 @@ ItemAccessFind(Oid relid)
 		PG_CATCH();
 		{
 			access->valid = false;
+			MemoryContextDelete(access->context);
+			access->context = NULL;
 			PG_RE_THROW();
 		}
 		PG_END_TRY();

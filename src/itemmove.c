@@ -141,8 +141,7 @@ move(ItemAccess *access, ItemPlace *from, ItemPlace *to, const ItemCondition *co
 	values[n++] = JsonbPGetDatum(with_keys(access, stored->doc, to));
 	if (access->shape->ts >= 0)
 		values[n] = TimestampTzGetDatum(GetCurrentTimestamp());
-	if (!ItemAccessRun(access, ITEM_MOVE, values, NULL, stored))
-		ItemExplainNothing(access, from, condition);
+	ItemChange(access, ITEM_MOVE, values, NULL, from, condition, stored);
 }
 
 /* move_item(container regclass, id text, from_key jsonb, to_key jsonb, if_match text) returns jsonb */

@@ -15,6 +15,7 @@
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 
+#include "compat.h"
 #include "etag.h"
 #include "itemread.h"
 #include "itemwrite.h"
@@ -22,6 +23,12 @@
 #include "sql.h"
 #include "status.h"
 #include "ttl.h"
+
+/*
+ * How often a statement is run that has found nothing to write, though there seems to be no reason.  An item that was
+ * deleted and written anew while it waited, or right after it, is not seen before the next one.
+ */
+#define ATTEMPTS			2
 
 /* The parameters of a statement, which begin with a row's columns or a place's. */
 typedef struct Parameters
@@ -128,14 +135,10 @@ not_written(const ItemAccess *access, const ItemPlace *place)
 			 errdetail("A trigger or a row security policy of the table keeps it from that, or it was written by another session at the same moment.")));
 }
 
-void
-ItemExplainNothing(ItemAccess *access, ItemPlace *place, const ItemCondition *condition)
+/* Say why a statement has found no item to change. */
+pg_noreturn static void
+explain_nothing(const ItemAccess *access, const ItemPlace *place, const ItemCondition *condition)
 {
-	StoredItem	stored;
-
-	if (!ItemFindNow(access, place, &stored))
-		ItemNotFound(access, place);
-	check_match(access, place, condition, &stored);
 	if (condition->predicate != 0)
 		ereport(ERROR,
 				(StatusCode(COSMOS_PRECONDITION_FAILED),
@@ -143,6 +146,23 @@ ItemExplainNothing(ItemAccess *access, ItemPlace *place, const ItemCondition *co
 				 StatusDetail(COSMOS_PRECONDITION_FAILED, "The condition is %s.",
 							  DatumGetCString(DirectFunctionCall1(jsonpath_out, condition->predicate)))));
 	not_written(access, place);
+}
+
+void
+ItemChange(ItemAccess *access, ItemStatement statement, Datum *values, const char *nulls, ItemPlace *place,
+		   const ItemCondition *condition, StoredItem *stored)
+{
+	for (int attempt = 0; attempt < ATTEMPTS; attempt++)
+	{
+		StoredItem	there;
+
+		if (ItemAccessRun(access, statement, values, nulls, stored))
+			return;
+		if (!ItemFindNow(access, place, &there))
+			ItemNotFound(access, place);
+		check_match(access, place, condition, &there);
+	}
+	explain_nothing(access, place, condition);
 }
 
 /*
@@ -224,36 +244,43 @@ place_of_row(const ItemAccess *access, const ItemRow *row)
 void
 ItemCreate(ItemAccess *access, ItemRow *row, StoredItem *stored)
 {
-	Parameters	p = {.n = 0};
 	ItemPlace	place;
+	Parameters	p = {.n = 0};
 
 	add_columns(&p, row, 0, access->shape->ncolumns);
-	if (ItemAccessRun(access, ITEM_CREATE, p.values, p.nulls, stored))
-		return;
-	place = place_of_row(access, row);
-	if (ItemFindNow(access, &place, stored))
-		ereport(ERROR,
-				(StatusCode(COSMOS_CONFLICT),
-				 errmsg("%s exists already", ItemPlaceName(access, &place)),
-				 StatusDetail(COSMOS_CONFLICT, "%s", ""),
-				 errhint("partitionkey.upsert_item writes it in any case, partitionkey.replace_item one that exists.")));
+	for (int attempt = 0; attempt < ATTEMPTS; attempt++)
+	{
+		if (ItemAccessRun(access, ITEM_CREATE, p.values, p.nulls, stored))
+			return;
+		place = place_of_row(access, row);
+		if (ItemFindNow(access, &place, stored))
+			ereport(ERROR,
+					(StatusCode(COSMOS_CONFLICT),
+					 errmsg("%s exists already", ItemPlaceName(access, &place)),
+					 StatusDetail(COSMOS_CONFLICT, "%s", ""),
+					 errhint("partitionkey.upsert_item writes it in any case, partitionkey.replace_item one that exists.")));
+	}
 	not_written(access, &place);
 }
 
 void
 ItemUpsert(ItemAccess *access, ItemRow *row, const ItemCondition *condition, StoredItem *stored)
 {
-	Parameters	p = {.n = 0};
+	ItemStatement statement = matches_all(condition) ? ITEM_UPSERT : ITEM_UPSERT_MATCH;
 	ItemPlace	place;
+	Parameters	p = {.n = 0};
 
 	add_columns(&p, row, 0, access->shape->ncolumns);
-	if (!matches_all(condition))
+	if (statement == ITEM_UPSERT_MATCH)
 		add_match(&p, access, condition);
-	if (ItemAccessRun(access, matches_all(condition) ? ITEM_UPSERT : ITEM_UPSERT_MATCH, p.values, p.nulls, stored))
-		return;
-	place = place_of_row(access, row);
-	if (ItemFindNow(access, &place, stored))
-		check_match(access, &place, condition, stored);
+	for (int attempt = 0; attempt < ATTEMPTS; attempt++)
+	{
+		if (ItemAccessRun(access, statement, p.values, p.nulls, stored))
+			return;
+		place = place_of_row(access, row);
+		if (ItemFindNow(access, &place, stored))
+			check_match(access, &place, condition, stored);
+	}
 	not_written(access, &place);
 }
 
@@ -270,8 +297,7 @@ ItemReplace(ItemAccess *access, ItemPlace *place, ItemRow *row, const ItemCondit
 	add_columns(&p, row, shape->doc, 1);
 	add_ts(&p, access);
 	add_match(&p, access, condition);
-	if (!ItemAccessRun(access, ITEM_REPLACE, p.values, p.nulls, stored))
-		ItemExplainNothing(access, place, condition);
+	ItemChange(access, ITEM_REPLACE, p.values, p.nulls, place, condition, stored);
 }
 
 void
@@ -285,8 +311,7 @@ ItemPatch(ItemAccess *access, ItemPlace *place, Jsonb *operations, const ItemCon
 	add_ts(&p, access);
 	add_match(&p, access, condition);
 	add_parameter(&p, condition->predicate, condition->predicate == 0);
-	if (!ItemAccessRun(access, ITEM_PATCH, p.values, p.nulls, stored))
-		ItemExplainNothing(access, place, condition);
+	ItemChange(access, ITEM_PATCH, p.values, p.nulls, place, condition, stored);
 	check_doc(access, stored->doc);
 }
 
@@ -297,16 +322,14 @@ ItemDelete(ItemAccess *access, ItemPlace *place, const ItemCondition *condition)
 
 	add_columns(&p, &place->row, 0, access->identity);
 	add_match(&p, access, condition);
-	if (!ItemAccessRun(access, ITEM_DELETE, p.values, p.nulls, NULL))
-		ItemExplainNothing(access, place, condition);
+	ItemChange(access, ITEM_DELETE, p.values, p.nulls, place, condition, NULL);
 }
 
 void
 ItemLock(ItemAccess *access, ItemPlace *place, const ItemCondition *condition, StoredItem *stored)
 {
 	require_etags(access, condition);
-	if (!ItemAccessRun(access, ITEM_LOCK, place->row.values, NULL, stored))
-		ItemNotFound(access, place);
+	ItemChange(access, ITEM_LOCK, place->row.values, NULL, place, condition, stored);
 	check_match(access, place, condition, stored);
 }
 

@@ -32,7 +32,11 @@ extern void ItemDelete(ItemAccess *access, ItemPlace *place, const ItemCondition
 /* Find an item and lock it for a change (404, 412). */
 extern void ItemLock(ItemAccess *access, ItemPlace *place, const ItemCondition *condition, StoredItem *stored);
 
-/* Say why a statement has found no item to change. */
-pg_noreturn extern void ItemExplainNothing(ItemAccess *access, ItemPlace *place, const ItemCondition *condition);
+/*
+ * Run a statement that changes or locks the item of a place, and raise why there is nothing to change
+ * (404, 412).  values and nulls are its parameters; stored may be NULL.
+ */
+extern void ItemChange(ItemAccess *access, ItemStatement statement, Datum *values, const char *nulls, ItemPlace *place,
+					   const ItemCondition *condition, StoredItem *stored);
 
 #endif							/* PARTITIONKEY_ITEMWRITE_H */
