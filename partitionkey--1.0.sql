@@ -1249,6 +1249,17 @@ CREATE FUNCTION create_container_from_definition(definition jsonb, name text DEF
 COMMENT ON FUNCTION create_container_from_definition(jsonb, text, text[], int[]) IS
 	'makes a container, with its table, from its definition in Cosmos DB';
 
+CREATE FUNCTION create_container_from_definition(definition text, name text DEFAULT NULL, key_types text[] DEFAULT NULL, partitions int[] DEFAULT NULL)
+	RETURNS regclass
+	AS 'MODULE_PATHNAME', 'create_container_from_definition_text' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION create_container_from_definition(text, text, text[], int[]) IS
+	'the same for a definition as text, which may begin with a byte order mark';
+
+CREATE FUNCTION set_container_definition(container regclass, definition jsonb) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION set_container_definition(regclass, jsonb) IS
+	'gives a container that exists its definition in Cosmos DB; no index is made';
+
 CREATE FUNCTION container_definition(container regclass) RETURNS jsonb
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION container_definition(regclass) IS
@@ -1276,11 +1287,11 @@ CREATE FUNCTION inspect_export(source text, paths text[] DEFAULT NULL)
 COMMENT ON FUNCTION inspect_export(text, text[]) IS
 	'what is in an export of Cosmos DB, a file or folder of the server: its format, faults and properties, and what keys the paths would make';
 
-CREATE FUNCTION verify_import(container regclass, source text)
+CREATE FUNCTION verify_import(container regclass, source text, keys text[] DEFAULT NULL, keep_system boolean DEFAULT false)
 	RETURNS TABLE (key jsonb, source_items bigint, container_items bigint,
-				   source_checksum text, container_checksum text, difference text)
-	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT COST 10000 ROWS 10;
-COMMENT ON FUNCTION verify_import(regclass, text) IS
+				   source_checksum text, container_checksum text, difference text, source_without_id bigint)
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE COST 10000 ROWS 10;
+COMMENT ON FUNCTION verify_import(regclass, text, text[], boolean) IS
 	'compares a container with an export: the logical partitions that differ, and the sum of all';
 
 ----------------------------------------------------------------------------
@@ -1305,6 +1316,16 @@ CREATE PROCEDURE import_items_in_batches(container regclass, source text, on_con
 COMMENT ON PROCEDURE import_items_in_batches IS
 	'as the function import_items, but each batch of items is committed, and remains if a later one fails';
 
+CREATE FUNCTION item_replaces() RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION item_replaces() IS
+	'true, and notes for item_replaced that a row is being replaced; import_items uses both in its statements';
+
+CREATE FUNCTION item_replaced() RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION item_replaced() IS
+	'whether the row that a statement of import_items gives back has replaced another one';
+
 CREATE FUNCTION create_items_view(container regclass, on_conflict text DEFAULT 'quarantine') RETURNS regclass
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION create_items_view(regclass, text) IS
@@ -1313,4 +1334,9 @@ COMMENT ON FUNCTION create_items_view(regclass, text) IS
 CREATE FUNCTION items_view_insert() RETURNS trigger
 	AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON FUNCTION items_view_insert() IS
-	'the trigger of a view that create_items_view has made';
+	'the triggers by which a view that create_items_view has made loads items';
+
+CREATE FUNCTION items_view_update() RETURNS trigger
+	AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON FUNCTION items_view_update() IS
+	'the trigger that refuses UPDATE of a view that create_items_view has made';

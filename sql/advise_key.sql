@@ -213,6 +213,18 @@ SET ROLE regress_advise_reader;
 SELECT logical_partitions, logical_partitions = (SELECT count(DISTINCT tenant_id) FROM events) AS counted FROM advise_key('events', '{/tenant_id}');
 RESET ROLE;
 
+-- What a container keeps in columns, its key and the id, counts once, by the column; a property of a like name is another.
+SELECT partitionkey.create_container_from_definition('{"id": "kept", "partitionKey": {"paths": ["/TenantId", "/customer/id"], "kind": "MultiHash", "version": 2}}', partitions => '{2}');
+INSERT INTO kept_items SELECT json_build_object('id', i::text, 'TenantId', 't' || i % 20, 'customer', json_build_object('id', 'c' || i % 50), 'tenantid', i % 7, 'city', 'x' || i % 9, '_ts', 1700000000 + i)
+FROM generate_series(1, 400) i;
+SELECT candidate FROM partitionkey.advise_key('kept') WHERE candidate NOT LIKE '%,%' ORDER BY candidate COLLATE "C";
+-- It can be named.
+SELECT candidate, logical_partitions FROM partitionkey.advise_key('kept', '{/doc/TenantId,/tenantid}') ORDER BY candidate COLLATE "C";
+-- A key of type jsonb, which is another column of this type than the documents.
+SELECT partitionkey.create_container_from_definition('{"id": "mixed_kept", "partitionKey": {"paths": ["/pk"], "version": 2}}', key_types => '{jsonb}', partitions => '{2}');
+INSERT INTO mixed_kept_items SELECT json_build_object('id', i::text, 'pk', i % 20, 'city', 'x' || i % 9) FROM generate_series(1, 400) i;
+SELECT candidate FROM partitionkey.advise_key('mixed_kept') WHERE candidate NOT LIKE '%,%' ORDER BY candidate COLLATE "C";
+
 SET client_min_messages = warning;
 DROP SCHEMA adv CASCADE;
 DROP ROLE regress_advise_reader;

@@ -124,9 +124,27 @@ is_proposable(Form_pg_attribute att)
 		PathSegment(NameStr(att->attname)) != NULL;
 }
 
-/* Propose columns, and the properties that most documents have. */
+/* Whether a property of documents is in a column of the container as well: one of the key, or the id. */
+static bool
+is_in_column(Relation rel, const Container *container, const char *path)
+{
+	const Extract *extract;
+
+	if (container == NULL)
+		return false;
+	extract = ExtractFind(rel, path);
+	if (extract->properties == NIL || ContainerLevel(container, get_attname(container->relid, extract->attnum, false)) >= 0)
+		return false;
+	for (int i = 0; i < container->levels; i++)
+		if (equal(extract->properties, ExtractNames(container->paths[i])))
+			return true;
+	return list_length(extract->properties) == 1 && strcmp(strVal(linitial(extract->properties)), "id") == 0 &&
+		get_attnum(container->relid, "id") != InvalidAttrNumber;
+}
+
+/* Propose columns, and the properties that most documents have, but for those that columns have. */
 static void
-propose_paths(Advice *advice)
+propose_paths(Advice *advice, const Container *container)
 {
 	TupleDesc	desc = RelationGetDescr(advice->rel);
 	ListCell   *cell;
@@ -135,8 +153,12 @@ propose_paths(Advice *advice)
 		if (is_proposable(TupleDescAttr(desc, i)))
 			add_path(advice, PathSegment(NameStr(TupleDescAttr(desc, i)->attname)));
 	foreach(cell, PropertiesFind(advice->rel))
-		if (list_length(advice->extracts) < MAX_PATHS)
-			add_path(advice, ((Property *) lfirst(cell))->path);
+	{
+		const char *path = ((Property *) lfirst(cell))->path;
+
+		if (list_length(advice->extracts) < MAX_PATHS && !is_in_column(advice->rel, container, path))
+			add_path(advice, path);
+	}
 }
 
 static void
@@ -230,11 +252,11 @@ propose_combinations(Advice *advice)
 }
 
 static void
-propose_candidates(Advice *advice)
+propose_candidates(Advice *advice, const Container *container)
 {
 	ListCell   *cell;
 
-	propose_paths(advice);
+	propose_paths(advice, container);
 	SampleTake(&advice->sample, advice->rel, advice->extracts);
 	for (int path = 0; path < advice->sample.npaths; path++)
 		add_candidate(advice, &path, 1);
@@ -334,7 +356,7 @@ advise_key(PG_FUNCTION_ARGS)
 		WorkloadFromQueries(advice.rel, PG_GETARG_ARRAYTYPE_P(2));
 	nestlevel = SqlBegin();
 	if (PG_ARGISNULL(1))
-		propose_candidates(&advice);
+		propose_candidates(&advice, container);
 	else
 	{
 		take_candidates(&advice, PG_GETARG_ARRAYTYPE_P(1));

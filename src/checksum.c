@@ -12,7 +12,7 @@
 
 #include "checksum.h"
 #include "position.h"
-#include "properties.h"
+#include "systemproperties.h"
 
 /* Take a token of a document into a checksum. */
 static uint64
@@ -36,19 +36,15 @@ mix(uint64 sum)
 }
 
 static bool
-is_kept(const List *kept, const JsonbValue *name)
+is_stripped(int stripped, const JsonbValue *name)
 {
-	ListCell   *cell;
+	int			property = SystemProperty(name->val.string.val, name->val.string.len);
 
-	foreach(cell, kept)
-		if ((int) strlen(lfirst(cell)) == name->val.string.len &&
-			memcmp(lfirst(cell), name->val.string.val, name->val.string.len) == 0)
-			return true;
-	return !PropertyIsSystem(name->val.string.val, name->val.string.len);
+	return property >= 0 && (stripped & (1 << property)) != 0;
 }
 
 Checksum
-ChecksumOf(Jsonb *doc, const List *kept)
+ChecksumOf(Jsonb *doc, int stripped)
 {
 	Checksum	checksum = {0, 0, false};
 	JsonbIterator *iterator = JsonbIteratorInit(&doc->root);
@@ -63,15 +59,16 @@ ChecksumOf(Jsonb *doc, const List *kept)
 	{
 		if (token == WJB_KEY && depth == 1)
 		{
-			counts = is_kept(kept, &value);
+			counts = !is_stripped(stripped, &value);
 			is_id = value.val.string.len == 2 && memcmp(value.val.string.val, "id", 2) == 0;
-			checksum.has_id = checksum.has_id || is_id;
 			member = 0;
 		}
 		if (token == WJB_BEGIN_OBJECT || token == WJB_BEGIN_ARRAY)
 			depth++;
 		else if (token == WJB_END_OBJECT || token == WJB_END_ARRAY)
 			depth--;
+		if (depth == 1 && is_id && token != WJB_KEY)
+			checksum.has_id = token != WJB_VALUE || value.type != jbvNull;
 		member = add_token(member, token, &value);
 
 		/* The member ends with its value, or with the bracket that closes it. */

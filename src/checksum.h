@@ -8,17 +8,16 @@
 #ifndef PARTITIONKEY_CHECKSUM_H
 #define PARTITIONKEY_CHECKSUM_H
 
-#include "nodes/pg_list.h"
 #include "utils/jsonb.h"
 
 typedef struct Checksum
 {
 	uint64		whole;
 	uint64		without_id;		/* of the document without its id */
-	bool		has_id;
+	bool		has_id;			/* that is not null */
 } Checksum;
 
-/* The checksum of a document without its system properties, of which some (char *) are kept. */
-extern Checksum ChecksumOf(Jsonb *doc, const List *kept);
+/* The checksum of a document without some of its system properties, one bit for each.  An id that is null is none. */
+extern Checksum ChecksumOf(Jsonb *doc, int stripped);
 
 #endif							/* PARTITIONKEY_CHECKSUM_H */

@@ -33,6 +33,7 @@
 #include "compat.h"
 #include "conversion.h"
 #include "layout.h"
+#include "itemsview.h"
 #include "obstacle.h"
 #include "path.h"
 #include "privileges.h"
@@ -417,6 +418,22 @@ check_droppable(Oid relid)
 	SqlEnd(nestlevel);
 }
 
+/* Drop the items views of a container, whoever made them, as DROP TABLE would. */
+static void
+drop_items_views(Oid relid)
+{
+	int			nestlevel = SqlBegin();
+	ListCell   *cell;
+
+	foreach(cell, ItemsViewsOf(relid))
+	{
+		ObjectAddress view = {RelationRelationId, lfirst_oid(cell), 0};
+
+		performDeletion(&view, DROP_RESTRICT, 0);
+	}
+	SqlEnd(nestlevel);
+}
+
 /*
  * drop_container(container regclass), a procedure
  *
@@ -457,6 +474,7 @@ drop_container(PG_FUNCTION_ARGS)
 	check_owner_again(relid, name);
 	check_droppable(relid);
 
+	drop_items_views(relid);
 	/* The root comes first, and each partition after its parent. */
 	tables = find_all_inheritors(relid, NoLock, NULL);
 	rename_dropping(relid);

@@ -186,6 +186,22 @@ fill_plain(ExportFile *file)
 	return n > 0;
 }
 
+/* UTF-32, with or without a mark, would be taken for UTF-16 with zero characters. */
+static void
+refuse_utf32(const ExportFile *file)
+{
+	const unsigned char *first = file->plain.bytes;
+	bool		little = first[0] != 0 && (first[1] == 0 || memcmp(first, "\xFF\xFE", 2) == 0) && first[2] == 0 && first[3] == 0;
+	bool		big = first[0] == 0 && first[1] == 0 && (first[2] == 0 || memcmp(first + 2, "\xFE\xFF", 2) == 0) && first[3] != 0;
+
+	if (file->plain.length >= 4 && (little || big))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("file \"%s\" is in UTF-32", file->path),
+				 errdetail("UTF-8 and UTF-16 are read."),
+				 errhint("Convert it, for example by \"iconv -f UTF-32%s -t UTF-8\".", little ? "LE" : "BE")));
+}
+
 /* Recognise the encoding by the first bytes, and skip a byte order mark. */
 static void
 recognise_encoding(ExportFile *file)
@@ -193,8 +209,9 @@ recognise_encoding(ExportFile *file)
 	unsigned char *first = file->plain.bytes;
 	int			length;
 
-	while (file->plain.length < 3 && fill_plain(file))
+	while (file->plain.length < 4 && fill_plain(file))
 		 /* a file may come in small pieces */ ;
+	refuse_utf32(file);
 	length = file->plain.length;
 	if (length >= 3 && memcmp(first, "\xEF\xBB\xBF", 3) == 0)
 		file->mark = 3;

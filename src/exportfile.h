@@ -19,7 +19,7 @@ typedef enum ExportEncoding
 
 typedef struct ExportFile ExportFile;
 
-/* Open a file of the server.  Errors: those of the operating system; 42809 for what is no regular file. */
+/* Open a file of the server.  Errors: those of the operating system; 42809 for what is no regular file; 0A000 for UTF-32. */
 extern ExportFile *ExportFileOpen(const char *path);
 
 /*

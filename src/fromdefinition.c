@@ -1,6 +1,6 @@
 /*
  * fromdefinition.c
- *		Making a container from its definition in Cosmos DB.
+ *		Making a container from its definition in Cosmos DB, or giving one its definition.
  *
  * The table has a column for each partition key path, the id, the whole item as
  * doc, and ts, the time of the last change.  All of it is made with the
@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
+#include "access/xact.h"
 #include "catalog/heap.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
@@ -16,6 +18,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "parser/scansup.h"
+#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -26,8 +29,10 @@
 #include "conversion.h"
 #include "definition.h"
 #include "indexingpolicy.h"
+#include "itemsview.h"
 #include "layout.h"
 #include "path.h"
+#include "privileges.h"
 #include "settings.h"
 #include "sql.h"
 
@@ -43,6 +48,8 @@ static const struct
 	{"boolean", "bool", BOOLOID},
 	{"jsonb", "jsonb", JSONBOID}
 };
+
+#define BYTE_ORDER_MARK		"\xEF\xBB\xBF"
 
 typedef struct Making
 {
@@ -146,16 +153,12 @@ is_shared(const Container *container, int level, const char *name)
 	return false;
 }
 
-/*
- * The column of a path: its last segment, or all of them if that name is
- * another's.  The user is told of a name that he would not expect.
- */
+/* The column of a path: its last segment, or all of them if that name is another's. */
 static char *
 key_column(const Container *container, int level)
 {
 	const char *path = container->paths[level];
-	char	   *property = llast(PathSegments(path));
-	char	   *name = folded(property);
+	char	   *name = folded(llast(PathSegments(path)));
 
 	if (is_id(path))
 		return "id";
@@ -167,21 +170,28 @@ key_column(const Container *container, int level)
 		for (int i = 1; is_taken(container, level, name); i++)
 			name = makeObjectName(folded(base), NULL, i == 1 ? "key" : psprintf("key%d", i));
 	}
-	if (strcmp(name, downcase_identifier(property, strlen(property), false, false)) != 0)
-		ereport(NOTICE,
-				(errmsg("the column of partition key path \"%s\" is called \"%s\"", path, name)));
 	return name;
 }
 
-/* The container that the definition describes, but for the table. */
+/* Tell the user of a name that he would not expect. */
 static void
-describe_container(Making *m)
+tell_column(const Container *container, int level)
 {
-	Container  *container = &m->container;
+	char	   *property = llast(PathSegments(container->paths[level]));
 
+	if (strcmp(container->columns[level], downcase_identifier(property, strlen(property), false, false)) != 0)
+		ereport(NOTICE,
+				(errmsg("the column of partition key path \"%s\" is called \"%s\"",
+						container->paths[level], container->columns[level])));
+}
+
+/* The container that a definition describes, but for the table. */
+static void
+describe_container(Container *container, const Definition *definition)
+{
 	container->hash = HASH_COSMOS;
-	container->levels = m->definition.levels;
-	memcpy(container->paths, m->definition.paths, sizeof(container->paths));
+	container->levels = definition->levels;
+	memcpy(container->paths, definition->paths, sizeof(container->paths));
 	for (int i = 0; i < container->levels; i++)
 		container->columns[i] = key_column(container, i);
 }
@@ -367,6 +377,25 @@ tell_key(const Making *m, bool types_given)
 				 types_given ? 0 : errhint("To load them, use key_types => '{jsonb}'; their key is {}, undefined.")));
 }
 
+/* Make the view that takes items from the client, unless its name is taken. */
+static void
+make_items_view(const Making *m)
+{
+	char	   *name = ItemsViewName(m->container.relid);
+
+	if (OidIsValid(get_relname_relid(name, m->namespace)))
+	{
+		ereport(NOTICE,
+				(errmsg("container \"%s\" has no items view, since relation \"%s\" exists already", m->name, name),
+				 errhint("Rename that, and make the view with partitionkey.create_items_view.")));
+		return;
+	}
+	CommandCounterIncrement();
+	SPI_connect();
+	(void) ItemsViewCreate(m->container.relid, CONFLICT_QUARANTINE);
+	SPI_finish();
+}
+
 /*
  * create_container_from_definition(definition jsonb, name text, key_types text[],
  * partitions int[]) returns regclass
@@ -384,7 +413,9 @@ create_container_from_definition(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("create_container_from_definition()");
 	DefinitionRead(&m.definition, PG_GETARG_JSONB_P(0));
 	choose_name(&m, PG_ARGISNULL(1) ? table_of_id(m.definition.id) : table_named(PG_GETARG_TEXT_PP(1)));
-	describe_container(&m);
+	describe_container(&m.container, &m.definition);
+	for (int i = 0; i < m.container.levels; i++)
+		tell_column(&m.container, i);
 	read_key_types(&m, PG_ARGISNULL(2) ? NULL : PG_GETARG_ARRAYTYPE_P(2));
 	m.indexes = PolicyIndexes(&m.definition, &m.container);
 	LayoutFromDatum(&m.layout, PG_GETARG_DATUM(3), PG_ARGISNULL(3), m.container.levels);
@@ -396,5 +427,104 @@ create_container_from_definition(PG_FUNCTION_ARGS)
 	tell_key(&m, !PG_ARGISNULL(2));
 	SPI_finish();
 	RegistryInsert(&m.container, m.definition.json);
+	make_items_view(&m);
 	PG_RETURN_OID(m.container.relid);
+}
+
+/*
+ * create_container_from_definition(definition text, ..) returns regclass
+ *
+ * A string that is not told to be jsonb, as psql gives that of a file, may begin with the file's byte order mark.
+ */
+PG_FUNCTION_INFO_V1(create_container_from_definition_text);
+Datum
+create_container_from_definition_text(PG_FUNCTION_ARGS)
+{
+	char	   *json;
+
+	if (!PG_ARGISNULL(0))
+	{
+		json = text_to_cstring(PG_GETARG_TEXT_PP(0));
+		if (strncmp(json, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
+			json += strlen(BYTE_ORDER_MARK);
+		fcinfo->args[0].value = DirectFunctionCall1(jsonb_in, CStringGetDatum(json));
+	}
+	return create_container_from_definition(fcinfo);
+}
+
+/*
+ * A container that exists
+ */
+
+/*
+ * Check that the paths of a definition are those of a container.  One that has no definition was made
+ * of a table, and has its columns for paths: then these are to be the same.
+ */
+static void
+check_paths(const Container *container, const Container *described, bool defined)
+{
+	if (described->levels != container->levels)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("definition has %d partition key paths, but container \"%s\" has %d",
+						described->levels, get_rel_name(container->relid), container->levels)));
+	for (int i = 0; i < container->levels; i++)
+	{
+		if (PathNamesEqual(PathSegments(described->paths[i]), PathSegments(container->paths[i])))
+			continue;
+		if (defined)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("definition has the partition key path \"%s\", but container \"%s\" has \"%s\"",
+							described->paths[i], get_rel_name(container->relid), container->paths[i]),
+					 errhint("The key of a container can't be changed. Make another one from the definition.")));
+		if (strcmp(described->columns[i], container->columns[i]) != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("partition key path \"%s\" of the definition has the column \"%s\", but container \"%s\" has \"%s\" there",
+							described->paths[i], described->columns[i], get_rel_name(container->relid), container->columns[i]),
+					 errhint("If that is the column for it: ALTER TABLE %s RENAME COLUMN %s TO %s", QualifiedName(container->relid),
+							 quote_identifier(container->columns[i]), quote_identifier(described->columns[i]))));
+	}
+}
+
+/* Check that items can be rows of a container. */
+static void
+check_columns(const Container *container)
+{
+	Relation	rel = table_open(container->relid, AccessShareLock);
+
+	if (ItemShapeFind(rel, container, NULL, false, false)->id < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("container \"%s\" has no column \"id\"", RelationGetRelationName(rel)),
+				 errhint("ALTER TABLE %s ADD COLUMN id text", QualifiedName(container->relid))));
+	table_close(rel, NoLock);
+}
+
+/*
+ * set_container_definition(container regclass, definition jsonb) returns void
+ *
+ * What was made by other means, or came by a dump of the table alone, gets what
+ * create_container_from_definition would have kept.  Indexes are not made: they may be there.
+ */
+PG_FUNCTION_INFO_V1(set_container_definition);
+Datum
+set_container_definition(PG_FUNCTION_ARGS)
+{
+	Container  *container;
+	Container	described = {0};
+	Definition	definition;
+
+	PreventCommandIfReadOnly("set_container_definition()");
+	RequireOwner(PG_GETARG_OID(0));
+	LockRelationOid(PG_GETARG_OID(0), ShareUpdateExclusiveLock);
+	container = ContainerLookup(PG_GETARG_OID(0), false);
+	DefinitionRead(&definition, PG_GETARG_JSONB_P(1));
+	describe_container(&described, &definition);
+	check_paths(container, &described, RegistryDefinition(container) != NULL);
+	memcpy(container->paths, described.paths, sizeof(container->paths));
+	check_columns(container);
+	RegistrySetDefinition(container, definition.json);
+	PG_RETURN_VOID();
 }

@@ -24,14 +24,15 @@
 #include "pgstat.h"
 #include "portability/instr_time.h"
 #include "tcop/utility.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
 
 #include "compat.h"
+#include "faultcount.h"
 #include "itembatch.h"
+#include "itemkeys.h"
 #include "itemreader.h"
 #include "itemrow.h"
 #include "path.h"
@@ -50,13 +51,6 @@
 #define PROGRESS_ITEMS		256 /* between updates of the progress */
 #define MISSING_ITEMS		1000	/* items without a property that are searched for a similar one */
 #define KNOWN_PROPERTIES	300
-
-typedef struct ReasonCount
-{
-	const char *reason;
-	int64		items;
-	char	   *first;			/* where the first one is, and what is wrong with it */
-} ReasonCount;
 
 typedef struct Import
 {
@@ -83,7 +77,7 @@ typedef struct Import
 	int64		replaced;
 	int64		skipped;
 	int64		quarantined;
-	List	   *reasons;		/* ReasonCount * */
+	List	   *reasons;		/* FaultCount * */
 	int64		looked[MAX_LEVELS]; /* items whose value of a level was looked at .. */
 	int64		undefined[MAX_LEVELS];	/* .. and those that have none */
 	List	   *known;			/* char *, paths of the properties of items without one of the key's */
@@ -99,40 +93,6 @@ static const char *
 place_of(const CosmosItem *item)
 {
 	return psprintf("%s, line " INT64_FORMAT, item->file, item->line);
-}
-
-static ReasonCount *
-find_reason(const Import *import, const char *reason)
-{
-	ListCell   *cell;
-
-	foreach(cell, import->reasons)
-	{
-		ReasonCount *count = lfirst(cell);
-
-		if (strcmp(count->reason, reason) == 0)
-			return count;
-	}
-	return NULL;
-}
-
-static void
-count_fault(Import *import, const CosmosItem *item, const ItemProblem *problem)
-{
-	ReasonCount *count = find_reason(import, problem->reason);
-
-	import->quarantined++;
-	if (count == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(import->context);
-
-		count = palloc0(sizeof(ReasonCount));
-		count->reason = problem->reason;
-		count->first = psprintf("%s, byte " INT64_FORMAT ": %s", place_of(item), item->offset, problem->detail);
-		import->reasons = lappend(import->reasons, count);
-		MemoryContextSwitchTo(old);
-	}
-	count->items++;
 }
 
 /* Note the paths of properties, down to a depth, since one of them may have been meant. */
@@ -213,24 +173,6 @@ report_progress(const Import *import)
  * Loading
  */
 
-/* A line for each reason: "broken JSON: 3, the first one in a.json, line 3, byte 40: ..". */
-static char *
-list_first_faults(const Import *import)
-{
-	StringInfoData text;
-	ListCell   *cell;
-
-	initStringInfo(&text);
-	foreach(cell, import->reasons)
-	{
-		ReasonCount *count = lfirst(cell);
-
-		appendStringInfo(&text, "%s%s: " INT64_FORMAT ", %s %s", text.len > 0 ? "\n" : "", count->reason, count->items,
-						 count->items == 1 ? "in" : "the first one in", count->first);
-	}
-	return text.data;
-}
-
 /* How faulty items could be loaded as they are: sentences with a blank before each, or "". */
 static char *
 way_to_load(const Import *import)
@@ -238,9 +180,9 @@ way_to_load(const Import *import)
 	StringInfoData text;
 
 	initStringInfo(&text);
-	if (!import->shape->generate_ids && find_reason(import, "missing id") != NULL)
+	if (!import->shape->generate_ids && FaultCountFind(import->reasons, "missing id") != NULL)
 		appendStringInfoString(&text, " With generate_ids => true, items without an id get one.");
-	if (find_reason(import, "key of another type") != NULL || find_reason(import, "key null") != NULL)
+	if (FaultCountFind(import->reasons, "key of another type") != NULL || FaultCountFind(import->reasons, "key null") != NULL)
 		appendStringInfoString(&text, " For keys of other types make the container with key_types of partitionkey.create_container_from_definition;"
 							   " a column of type jsonb takes them all.");
 	return text.data;
@@ -255,7 +197,7 @@ check_faults(const Import *import)
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg(INT64_FORMAT " of " INT64_FORMAT " items are faulty, more than max_faults allows",
 						import->quarantined, import->read),
-				 errdetail("%s", list_first_faults(import)),
+				 errdetail("%s", FaultCountsFirst(import->reasons)),
 				 import->commits ? errhint("Batches that were committed before remain.") :
 				 errhint("Nothing was loaded. Mend the items, or allow a greater share of faults.%s", way_to_load(import))));
 }
@@ -265,7 +207,8 @@ put_into_quarantine(Import *import, const CosmosItem *item, const ItemProblem *p
 {
 	MemoryContext old = MemoryContextSwitchTo(import->fault_context);
 
-	count_fault(import, item, problem);
+	import->quarantined++;
+	import->reasons = FaultCountAdd(import->reasons, item, problem, import->context);
 	if (import->quarantine != NULL)
 		QuarantinePut(import->quarantine, item, problem);
 	MemoryContextSwitchTo(old);
@@ -375,22 +318,6 @@ report_undefined(const Import *import)
 	}
 }
 
-static char *
-list_reasons(const Import *import)
-{
-	StringInfoData text;
-	ListCell   *cell;
-
-	initStringInfo(&text);
-	foreach(cell, import->reasons)
-	{
-		ReasonCount *count = lfirst(cell);
-
-		appendStringInfo(&text, "%s%s: " INT64_FORMAT, text.len > 0 ? ", " : "", count->reason, count->items);
-	}
-	return text.data;
-}
-
 static void
 report_result(const Import *import)
 {
@@ -401,12 +328,12 @@ report_result(const Import *import)
 	if (import->loaded + import->replaced == 0 && (import->skipped == 0 || import->quarantined > 0))
 		ereport(WARNING,
 				(errmsg("no item was loaded into container \"%s\"", get_rel_name(import->container->relid)),
-				 import->read == 0 ? errdetail("The source has no items.") : errdetail("%s", list_first_faults(import))));
+				 import->read == 0 ? errdetail("The source has no items.") : errdetail("%s", FaultCountsFirst(import->reasons))));
 	if (import->quarantined > 0)
 		ereport(NOTICE,
 				(errmsg_plural("%lld item was put into quarantine table %s", "%lld items were put into quarantine table %s",
 							   (unsigned long) import->quarantined, (long long) import->quarantined, import->quarantine->qualified),
-				 errdetail("%s", list_reasons(import)),
+				 errdetail("%s", FaultCountsBrief(import->reasons)),
 				 *way ? errhint("%s", way + 1) : 0));
 	if (import->inexact > 0)
 		ereport(NOTICE,
@@ -429,7 +356,7 @@ reasons_jsonb(const Import *import)
 	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
 	foreach(cell, import->reasons)
 	{
-		ReasonCount *count = lfirst(cell);
+		FaultCount *count = lfirst(cell);
 		JsonbValue	value;
 
 		value.type = jbvString;
@@ -473,30 +400,6 @@ make_result(FunctionCallInfo fcinfo, const Import *import, Datum reasons)
  * The options
  */
 
-/* The key expressions, one for each level, or NULL. */
-static char **
-read_keys(FunctionCallInfo fcinfo, const Container *container)
-{
-	char	  **keys = palloc0(sizeof(char *) * MAX_LEVELS);
-	Datum	   *elements;
-	bool	   *nulls;
-	int			n;
-
-	if (PG_ARGISNULL(6))
-		return NULL;
-	deconstruct_array_builtin(PG_GETARG_ARRAYTYPE_P(6), TEXTOID, &elements, &nulls, &n);
-	if (n != container->levels)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("keys has %d elements, but container \"%s\" has a key of %d",
-						n, get_rel_name(container->relid), container->levels),
-				 errhint("Give an SQL expression for each path, or NULL for one whose value is in the item.")));
-	for (int i = 0; i < n; i++)
-		if (!nulls[i])
-			keys[i] = TextDatumGetCString(elements[i]);
-	return keys;
-}
-
 static double
 read_share(double share)
 {
@@ -527,7 +430,8 @@ begin_import(FunctionCallInfo fcinfo)
 	import->reader = ItemReaderOpen(text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	import->max_faults = read_share(PG_GETARG_FLOAT8(5));
 	rel = table_open(import->container->relid, RowExclusiveLock);
-	import->shape = ItemShapeFind(rel, import->container, read_keys(fcinfo, import->container),
+	import->shape = ItemShapeFind(rel, import->container,
+								  PG_ARGISNULL(6) ? NULL : ItemKeysRead(import->container, PG_GETARG_ARRAYTYPE_P(6)),
 								  PG_GETARG_BOOL(3), PG_GETARG_BOOL(4));
 	table_close(rel, NoLock);
 	import->batch = ItemBatchNew(import->shape, OnConflictFromName(text_to_cstring(PG_GETARG_TEXT_PP(2))));

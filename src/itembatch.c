@@ -3,7 +3,7 @@
  *		Writing rows of items to a container, a batch at a time.
  *
  * The fast way is COPY.  A batch is a subtransaction.  If COPY meets a row that is
- * there already, the batch is undone and done row by row, by INSERT ... ON CONFLICT.
+ * there already, the batch is undone and done by INSERT ... ON CONFLICT, as a whole too if no trigger has a say.
  * If anything else is wrong with a row, the batch is undone and its halves are
  * tried, and theirs, down to the row that is refused.
  *
@@ -14,11 +14,14 @@
 
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/pg_trigger.h"
+#include "common/hashfn.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
@@ -30,6 +33,7 @@
 #include "itemkeys.h"
 #include "sql.h"
 #include "tree.h"
+#include "uniquekey.h"
 
 /*
  * COPY keeps rows for so many leaves, and writes those of one when it needs room
@@ -46,7 +50,7 @@ struct ItemBatch
 	char	   *arbiter;		/* its columns; NULL if there is none, or the user may not look into them */
 	bool		secured;		/* row security applies, which COPY doesn't know */
 	int			leaves;			/* of the container; 0 if they have not been counted yet */
-	bool		inserting;		/* the last batch met rows that were there, and so may the next one */
+	bool		inserting;		/* the last batch met rows that were there, and so may the next one: COPY is not tried */
 
 	MemoryContext context;		/* of the rows that are being written */
 	RowReport	report;
@@ -84,6 +88,36 @@ OnConflictFromName(const char *name)
 }
 
 /*
+ * Rows
+ */
+
+/* How many of the columns are key and id: they come first. */
+static int
+identity_size(const ItemShape *shape)
+{
+	return Max(shape->container->levels, shape->id + 1);
+}
+
+/* A row with what it is sorted by. */
+typedef struct PlacedRow
+{
+	uint64		position;
+	int			place;			/* in the batch, for rows of one position */
+	ItemRow    *row;
+} PlacedRow;
+
+static int
+compare_placed_rows(const void *a, const void *b)
+{
+	const PlacedRow *x = a;
+	const PlacedRow *y = b;
+
+	if (x->position != y->position)
+		return x->position < y->position ? -1 : 1;
+	return x->place - y->place;
+}
+
+/*
  * Ways to write
  */
 
@@ -113,6 +147,7 @@ copy_rows(ItemBatch *batch, ItemRow **rows, int n)
 		batch->outcomes[i] = ROW_SKIPPED;
 }
 
+/* The statement for rows that come as arrays, one for each column. */
 static SPIPlanPtr
 prepare_insert(const ItemBatch *batch, const char *conflict)
 {
@@ -122,31 +157,81 @@ prepare_insert(const ItemBatch *batch, const char *conflict)
 	SPIPlanPtr	plan;
 
 	initStringInfo(&sql);
-	appendStringInfo(&sql, "INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE VALUES (",
+	appendStringInfo(&sql, "INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT ",
 					 QualifiedName(batch->relid), ItemShapeColumns(shape));
 	for (int i = 0; i < shape->ncolumns; i++)
 	{
-		appendStringInfo(&sql, "%s$%d", i > 0 ? ", " : "", i + 1);
-		types[i] = shape->columns[i].type;	/* a domain's constraints are checked by the assignment */
+		appendStringInfo(&sql, "%spg_catalog.unnest($%d)", i > 0 ? ", " : "", i + 1);
+		/* a domain's constraints are checked by the assignment */
+		types[i] = get_array_type(shape->columns[i].type);
 	}
-	appendStringInfo(&sql, ")%s", conflict);
+	appendStringInfoString(&sql, conflict);
 	plan = SPI_prepare(sql.data, shape->ncolumns, types);
 	if (plan == NULL)
 		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
 	return plan;
 }
 
-/* Whether a row was inserted or updated. */
-static bool
-execute_insert(const ItemBatch *batch, SPIPlanPtr plan, ItemRow *row)
+/* The values of a column of some rows, as an array. */
+static Datum
+column_array(const ItemBatch *batch, int column, ItemRow **rows, int n)
 {
-	char		nulls[MAX_ITEM_COLUMNS] = {0};
+	Oid			type = batch->shape->columns[column].type;
+	Datum	   *values = palloc(sizeof(Datum) * n);
+	bool	   *nulls = palloc(sizeof(bool) * n);
+	int			lower = 1;
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
 
+	get_typlenbyvalalign(type, &typlen, &typbyval, &typalign);
+	for (int i = 0; i < n; i++)
+	{
+		values[i] = rows[i]->values[column];
+		nulls[i] = rows[i]->nulls[column];
+	}
+	return PointerGetDatum(construct_md_array(values, nulls, 1, &n, &lower, type, typlen, typbyval, typalign));
+}
+
+/* Insert rows, all by one statement. */
+static void
+execute_insert(const ItemBatch *batch, SPIPlanPtr plan, ItemRow **rows, int n)
+{
+	Datum		values[MAX_ITEM_COLUMNS];
+
+	CHECK_FOR_INTERRUPTS();
 	for (int i = 0; i < batch->shape->ncolumns; i++)
-		nulls[i] = row->nulls[i] ? 'n' : ' ';
-	if (SPI_execute_plan(plan, row->values, nulls, false, 0) < 0)
+		values[i] = column_array(batch, i, rows, n);
+	if (SPI_execute_plan(plan, values, NULL, false, 0) < 0)
 		elog(ERROR, "SPI_execute_plan failed");
-	return SPI_processed > 0;
+}
+
+/*
+ * item_replaces() returns boolean, item_replaced() returns boolean
+ *
+ * An INSERT ... ON CONFLICT DO UPDATE does not tell of a row whether it has replaced one.  These do: the
+ * first, a condition of DO UPDATE, is called just for those; the second gives back that it was, for each row.
+ */
+static bool replaced = false;
+
+PG_FUNCTION_INFO_V1(item_replaces);
+Datum
+item_replaces(PG_FUNCTION_ARGS)
+{
+	(void) fcinfo;
+	replaced = true;
+	PG_RETURN_BOOL(true);
+}
+
+PG_FUNCTION_INFO_V1(item_replaced);
+Datum
+item_replaced(PG_FUNCTION_ARGS)
+{
+	bool		result = replaced;
+
+	(void) fcinfo;
+	replaced = false;
+	PG_RETURN_BOOL(result);
 }
 
 /* The clause by which an item takes the place of another one with its key and id. */
@@ -159,57 +244,197 @@ replace_clause(const ItemBatch *batch)
 
 	if (shape->ts >= 0)
 		clause = psprintf("%s, ts = EXCLUDED.ts", clause);
-	return clause;
+	return psprintf("%s WHERE partitionkey.item_replaces() RETURNING partitionkey.item_replaced()", clause);
+}
+
+/* Whether a row is one that a statement has given back: the columns of key and id. */
+static bool
+is_returned(const ItemShape *shape, const ItemRow *row, uint64 returned)
+{
+	for (int i = 0; i < identity_size(shape); i++)
+	{
+		int16		typlen;
+		bool		typbyval;
+		bool		isnull;
+		Datum		value = SPI_getbinval(SPI_tuptable->vals[returned], SPI_tuptable->tupdesc, i + 1, &isnull);
+
+		get_typlenbyval(shape->columns[i].type, &typlen, &typbyval);
+		if (isnull != row->nulls[i] || (!isnull && !datum_image_eq(value, row->values[i], typbyval, typlen)))
+			return false;
+	}
+	return true;
 }
 
 /*
- * Write rows one by one.  Whether a row is replaced is not told by the INSERT that
- * does it, so it is tried without at first.
+ * Insert those of some rows that are not there yet.  Of several, the statement gives back those that it
+ * has inserted, in their order, and so it is known which.
  */
+static void
+insert_new(const ItemBatch *batch, SPIPlanPtr plan, ItemRow **rows, int n, RowOutcome *outcomes)
+{
+	uint64		inserted = 0;
+
+	execute_insert(batch, plan, rows, n);
+	for (int i = 0; i < n; i++)
+	{
+		if (inserted < SPI_processed && (SPI_tuptable == NULL || is_returned(batch->shape, rows[i], inserted)))
+			inserted++;
+		else
+			outcomes[i] = ROW_SKIPPED;
+	}
+	if (inserted != SPI_processed)
+		elog(ERROR, "rows that were inserted are not those that were given");
+}
+
+/* Equal for rows with the same key and id. */
+static uint64
+identity_hash(const ItemShape *shape, const ItemRow *row)
+{
+	uint64		hash = 0;
+
+	for (int i = 0; i < identity_size(shape); i++)
+	{
+		Component	component;
+
+		if (row->nulls[i] || ComponentTypeName(shape->columns[i].type) == NULL)
+			continue;
+		(void) ComponentSetDatum(&component, shape->columns[i].type, row->values[i]);
+		hash = hash_combine64(hash, Position(HASH_XXHASH, &component));
+	}
+	return hash;
+}
+
+/*
+ * Arrange rows in rounds: a statement can't replace a row twice, so the second item with a key and id
+ * comes in the second round.
+ */
+static void
+arrange_rounds(const ItemShape *shape, PlacedRow *placed, int n)
+{
+	uint64		hash = 0;
+	int			round = 0;
+
+	for (int i = 0; i < n; i++)
+		placed[i].position = identity_hash(shape, placed[i].row);
+	qsort(placed, n, sizeof(PlacedRow), compare_placed_rows);
+	for (int i = 0; i < n; i++)
+	{
+		round = i > 0 && placed[i].position == hash ? round + 1 : 0;
+		hash = placed[i].position;
+		placed[i].position = round;
+	}
+	qsort(placed, n, sizeof(PlacedRow), compare_placed_rows);
+}
+
+/*
+ * Insert rows, or let them take the place of those that are there, by one statement.  It gives a row back
+ * for each, in their order, that tells what was done, but for those that a trigger has left out.
+ */
+static void
+replace_set(ItemBatch *batch, SPIPlanPtr plan, ItemRow **rows, const PlacedRow *placed, int n)
+{
+	bool		outer = replaced;
+
+	replaced = false;
+	execute_insert(batch, plan, rows, n);
+	replaced = outer;
+	if (n > 1 && SPI_processed != (uint64) n)
+		elog(ERROR, "rows have been left out");
+	for (int i = 0; i < n; i++)
+	{
+		bool		isnull;
+
+		if (SPI_processed == 0)
+			batch->outcomes[placed[i].place] = ROW_SKIPPED;
+		else if (DatumGetBool(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull)))
+		{
+			batch->outcomes[placed[i].place] = ROW_REPLACED;
+			batch->inserting = true;
+		}
+	}
+	SPI_freetuptable(SPI_tuptable);
+}
+
+/* Insert or replace rows: in rounds, or each by itself. */
+static void
+replace_rows(ItemBatch *batch, ItemRow **rows, int n, bool singly)
+{
+	SPIPlanPtr	plan = prepare_insert(batch, replace_clause(batch));
+	PlacedRow  *placed = palloc(sizeof(PlacedRow) * n);
+	ItemRow   **set = palloc(sizeof(ItemRow *) * n);
+	int			count;
+
+	for (int i = 0; i < n; i++)
+		placed[i] = (PlacedRow) {.position = i,.place = i,.row = rows[i]};
+	if (!singly)
+		arrange_rounds(batch->shape, placed, n);
+	for (int first = 0; first < n; first += count)
+	{
+		for (count = 0; first + count < n && placed[first + count].position == placed[first].position; count++)
+			set[count] = placed[first + count].row;
+		replace_set(batch, plan, set, placed + first, count);
+	}
+}
+
+/* Insert rows that are not there yet. */
+static void
+add_rows(ItemBatch *batch, ItemRow **rows, int n, bool singly)
+{
+	const char *conflict = batch->arbiter ? psprintf(" ON CONFLICT (%s) DO NOTHING", batch->arbiter) : "";
+	SPIPlanPtr	plan = prepare_insert(batch, singly || batch->arbiter == NULL ? conflict :
+									  psprintf("%s RETURNING %s", conflict, batch->arbiter));
+	int			step = singly ? 1 : n;
+
+	for (int i = 0; i < n; i += step)
+		insert_new(batch, plan, rows + i, step, batch->outcomes + i);
+	for (int i = 0; i < n; i++)
+	{
+		if (batch->outcomes[i] == ROW_LOADED)
+			continue;
+		batch->inserting = true;
+		if (batch->on_conflict != CONFLICT_SKIP)
+			batch->outcomes[i] = ROW_REFUSED;
+	}
+}
+
+/* Whether a trigger can leave rows out or change them, so that only of a single one is known what has become of it. */
+static bool
+has_row_triggers(const ItemBatch *batch)
+{
+	int			nestlevel = SqlBegin();
+	int64		triggers = SqlCount("SELECT count(*) FROM pg_trigger t JOIN pg_partition_tree(%u) p ON t.tgrelid = p.relid"
+									" WHERE t.tgtype & %d = %d AND t.tgenabled <> 'D'", batch->relid,
+									TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE, TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE);
+
+	SqlEnd(nestlevel);
+	return triggers > 0;
+}
+
+/* Write rows by INSERT.  Row security would ask whether what a statement gives back may be seen. */
 static void
 insert_rows(ItemBatch *batch, ItemRow **rows, int n)
 {
-	SPIPlanPtr	insert = prepare_insert(batch, batch->arbiter ? psprintf(" ON CONFLICT (%s) DO NOTHING", batch->arbiter) : "");
-	SPIPlanPtr	replace = NULL;
+	bool		singly = n == 1 || batch->secured || has_row_triggers(batch);
 
 	table_close(open_container(batch), NoLock);
-	for (int i = 0; i < n; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (execute_insert(batch, insert, rows[i]))
-			continue;
-		batch->inserting = true;
-		if (batch->on_conflict != CONFLICT_REPLACE)
-		{
-			batch->outcomes[i] = batch->on_conflict == CONFLICT_SKIP ? ROW_SKIPPED : ROW_REFUSED;
-			continue;
-		}
-		if (replace == NULL)
-			replace = prepare_insert(batch, replace_clause(batch));
-		batch->outcomes[i] = execute_insert(batch, replace, rows[i]) ? ROW_REPLACED : ROW_SKIPPED;
-	}
+	if (batch->on_conflict == CONFLICT_REPLACE)
+		replace_rows(batch, rows, n, singly);
+	else
+		add_rows(batch, rows, n, singly);
 }
 
 /*
  * Attempts
  */
 
-/* Whether an error tells something about the row that was to be written. */
-static bool
-is_about_row(const ItemBatch *batch, int sqlerrcode)
+/* Compute the keys that are given by expressions. */
+static void
+compute_keys(const ItemBatch *batch, ItemRow **rows, int n)
 {
-	switch (ERRCODE_TO_CATEGORY(sqlerrcode))
-	{
-		case ERRCODE_DATA_EXCEPTION:
-		case ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION:
-		case ERRCODE_TRIGGERED_ACTION_EXCEPTION:
-		case ERRCODE_PLPGSQL_ERROR:
-		case ERRCODE_WITH_CHECK_OPTION_VIOLATION:
-			return true;
-		default:
-			return sqlerrcode == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
-				(batch->secured && sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE);
-	}
+	SPIPlanPtr	plan = ItemKeysPrepare(batch->shape);
+
+	for (int i = 0; plan != NULL && i < n; i++)
+		ItemKeysCompute(batch->shape, plan, rows[i], batch->context);
 }
 
 /*
@@ -231,7 +456,7 @@ attempt(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
 	{
 		pgstat_track_activities = false;
 		SPI_connect();
-		ItemKeysCompute(batch->shape, rows, n, batch->context);
+		compute_keys(batch, rows, n);
 		method(batch, rows, n);
 		SPI_finish();
 		ReleaseCurrentSubTransaction();
@@ -248,7 +473,8 @@ attempt(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
 	pgstat_track_activities = tracked;
 	MemoryContextSwitchTo(batch->context);
 	CurrentResourceOwner = owner;
-	if (!done && !is_about_row(batch, batch->error->sqlerrcode))
+	if (!done && !ItemRowIsFault(batch->error->sqlerrcode) &&
+		!(batch->secured && batch->error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE))
 	{
 		/* the line in it is that of a batch */
 		batch->error->context = NULL;
@@ -259,12 +485,12 @@ attempt(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
 
 /* A short reason for an error. */
 static const char *
-reason_of(const ItemBatch *batch, int sqlerrcode)
+reason_of(int sqlerrcode)
 {
 	switch (sqlerrcode)
 	{
 		case ERRCODE_UNIQUE_VIOLATION:
-			return batch->arbiter ? "unique key" : "duplicate";
+			return "unique key";	/* of a leaf alone, or of another table, which a trigger writes to */
 		case ERRCODE_FOREIGN_KEY_VIOLATION:
 			return "foreign key";
 		case ERRCODE_CHECK_VIOLATION:
@@ -292,15 +518,28 @@ refuse_duplicate(const ItemBatch *batch, const ItemRow *row)
 			 errhint("With on_conflict => 'skip', 'replace' or 'quarantine' the load goes on.")));
 }
 
+/* A message of PostgreSQL's with its detail. */
+static char *
+with_detail(char *message, const char *detail)
+{
+	return detail ? psprintf("%s: %s", message, detail) : message;
+}
+
 static void
 report_refused(ItemBatch *batch, ItemRow *row)
 {
 	const ErrorData *error = batch->error;
-	ItemProblem problem = {.reason = reason_of(batch, error->sqlerrcode)};
+	ItemProblem problem = {.reason = reason_of(error->sqlerrcode), .detail = with_detail(error->message, error->detail)};
+	UniqueKey	key;
 
-	if (error->sqlerrcode == ERRCODE_UNIQUE_VIOLATION && batch->on_conflict == CONFLICT_ERROR)
-		refuse_duplicate(batch, row);
-	problem.detail = error->detail ? psprintf("%s: %s", error->message, error->detail) : error->message;
+	if (error->sqlerrcode == ERRCODE_UNIQUE_VIOLATION && UniqueKeyFind(batch->shape, error, &key))
+	{
+		if (key.identity && batch->on_conflict == CONFLICT_ERROR)
+			refuse_duplicate(batch, row);
+		problem.reason = key.identity ? "duplicate" : "unique key";
+		problem.path = key.paths;
+		problem.detail = with_detail(psprintf("another item has the same values of unique key \"%s\"", key.index), error->detail);
+	}
 	batch->report(row, ROW_REFUSED, &problem, batch->state);
 }
 
@@ -344,26 +583,7 @@ write_rows(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
 	}
 }
 
-/* A row and its place in the hash space by the first level, which has most to say about its leaf. */
-typedef struct PlacedRow
-{
-	uint64		position;
-	int			place;			/* in the batch */
-	ItemRow    *row;
-} PlacedRow;
-
-static int
-compare_placed_rows(const void *a, const void *b)
-{
-	const PlacedRow *x = a;
-	const PlacedRow *y = b;
-
-	if (x->position != y->position)
-		return x->position < y->position ? -1 : 1;
-	return x->place - y->place;
-}
-
-/* Put rows in the order of the hash space; those with the same key stay in order. */
+/* Put rows in the order of the hash space by the first level, which has most to say about their leaf; those with the same key stay in order. */
 static void
 sort_rows(const ItemBatch *batch, ItemRow **rows, int n)
 {
@@ -414,14 +634,7 @@ ItemBatchWrite(ItemBatch *batch, ItemRow **rows, int n, RowReport report, void *
  * Preparing
  */
 
-/* How many of the columns are key and id: they come first. */
-static int
-identity_size(const ItemShape *shape)
-{
-	return Max(shape->container->levels, shape->id + 1);
-}
-
-/* Those columns: "a, b, id". */
+/* The columns of key and id: "a, b, id". */
 static char *
 identity_columns(const ItemShape *shape)
 {
@@ -491,6 +704,7 @@ ItemBatchNew(const ItemShape *shape, OnConflict on_conflict)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ItemBatch  *batch = palloc0(sizeof(ItemBatch));
+	SPIPlanPtr	keys;
 
 	batch->shape = shape;
 	batch->on_conflict = on_conflict;
@@ -504,7 +718,9 @@ ItemBatchNew(const ItemShape *shape, OnConflict on_conflict)
 	if (on_conflict == CONFLICT_SKIP || on_conflict == CONFLICT_REPLACE)
 		check_finds(batch);
 	/* errors of key expressions are told now, not of each item */
-	ItemKeysCheck(shape);
+	keys = ItemKeysPrepare(shape);
+	if (keys != NULL)
+		SPI_freeplan(keys);
 	MemoryContextSwitchTo(context);
 	return batch;
 }

@@ -14,6 +14,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "compat.h"
 #include "itemkeys.h"
 
 /* The query for the values of levels that have an expression; NULL if none has. */
@@ -45,8 +46,8 @@ key_query(const ItemShape *shape)
 	return sql.data;
 }
 
-static SPIPlanPtr
-prepare_keys(const ItemShape *shape)
+SPIPlanPtr
+ItemKeysPrepare(const ItemShape *shape)
 {
 	Oid			type = JSONBOID;
 	char	   *sql = key_query(shape);
@@ -86,27 +87,34 @@ store_keys(const ItemShape *shape, ItemRow *row, MemoryContext context)
 }
 
 void
-ItemKeysCompute(const ItemShape *shape, ItemRow **rows, int n, MemoryContext context)
+ItemKeysCompute(const ItemShape *shape, SPIPlanPtr plan, ItemRow *row, MemoryContext context)
 {
-	SPIPlanPtr	plan = prepare_keys(shape);
+	Datum		doc = JsonbPGetDatum(row->original);
 
-	for (int i = 0; plan != NULL && i < n; i++)
-	{
-		Datum		doc = JsonbPGetDatum(rows[i]->original);
-
-		CHECK_FOR_INTERRUPTS();
-		if (SPI_execute_plan(plan, &doc, NULL, true, 1) != SPI_OK_SELECT || SPI_processed != 1)
-			elog(ERROR, "SPI_execute_plan failed");
-		store_keys(shape, rows[i], context);
-		SPI_freetuptable(SPI_tuptable);
-	}
+	CHECK_FOR_INTERRUPTS();
+	if (SPI_execute_plan(plan, &doc, NULL, true, 1) != SPI_OK_SELECT || SPI_processed != 1)
+		elog(ERROR, "SPI_execute_plan failed");
+	store_keys(shape, row, context);
+	SPI_freetuptable(SPI_tuptable);
 }
 
-void
-ItemKeysCheck(const ItemShape *shape)
+char **
+ItemKeysRead(const Container *container, ArrayType *array)
 {
-	SPIPlanPtr	plan = prepare_keys(shape);
+	char	  **keys = palloc0(sizeof(char *) * MAX_LEVELS);
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n;
 
-	if (plan != NULL)
-		SPI_freeplan(plan);
+	deconstruct_array_builtin(array, TEXTOID, &elements, &nulls, &n);
+	if (n != container->levels)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("keys has %d elements, but container \"%s\" has a key of %d",
+						n, get_rel_name(container->relid), container->levels),
+				 errhint("Give an SQL expression for each path, or NULL for one whose value is in the item.")));
+	for (int i = 0; i < n; i++)
+		if (!nulls[i])
+			keys[i] = TextDatumGetCString(elements[i]);
+	return keys;
 }

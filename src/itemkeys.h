@@ -5,12 +5,21 @@
 #ifndef PARTITIONKEY_ITEMKEYS_H
 #define PARTITIONKEY_ITEMKEYS_H
 
+#include "executor/spi.h"
+#include "utils/array.h"
+
 #include "itemrow.h"
 
-/* Raise the errors that the expressions of a shape have as such.  Needs SPI. */
-extern void ItemKeysCheck(const ItemShape *shape);
+/* Take the expressions out of an argument: one for each level, or NULL.  Error 22023 for another number. */
+extern char **ItemKeysRead(const Container *container, ArrayType *array);
 
-/* Compute the keys of rows that have expressions, into memory of a context.  Needs SPI. */
-extern void ItemKeysCompute(const ItemShape *shape, ItemRow **rows, int n, MemoryContext context);
+/*
+ * Prepare the query for the keys of a shape; NULL if it has no expressions.  Raises the errors
+ * that they have as such.  Needs SPI.
+ */
+extern SPIPlanPtr ItemKeysPrepare(const ItemShape *shape);
+
+/* Compute the keys of a row that have expressions, into memory of a context.  Needs SPI. */
+extern void ItemKeysCompute(const ItemShape *shape, SPIPlanPtr plan, ItemRow *row, MemoryContext context);
 
 #endif							/* PARTITIONKEY_ITEMKEYS_H */

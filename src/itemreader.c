@@ -135,7 +135,7 @@ find_files(ItemReader *reader, const char *source)
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not open \"%s\" for reading: %m", source),
-				 errhint("The path is one of the server. A file of the client is loaded by \\copy into the view that partitionkey.create_items_view makes.")));
+				 errhint("The path is one of the server, absolute or relative to its data directory. A file of the client is loaded by \\copy into the view that partitionkey.create_items_view makes.")));
 	if (!S_ISDIR(st.st_mode))
 	{
 		add_file(reader, source, st.st_size);

@@ -529,6 +529,22 @@ ItemRowMake(const ItemShape *shape, const CosmosItem *source, ItemRow *row, Item
 	return true;
 }
 
+bool
+ItemRowIsFault(int sqlerrcode)
+{
+	switch (ERRCODE_TO_CATEGORY(sqlerrcode))
+	{
+		case ERRCODE_DATA_EXCEPTION:
+		case ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION:
+		case ERRCODE_TRIGGERED_ACTION_EXCEPTION:
+		case ERRCODE_PLPGSQL_ERROR:
+		case ERRCODE_WITH_CHECK_OPTION_VIOLATION:
+			return true;
+		default:
+			return sqlerrcode == ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+	}
+}
+
 /* A column's value for a message. */
 static char *
 printed_value(const ItemColumn *column, Datum value)

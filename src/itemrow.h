@@ -85,6 +85,9 @@ extern char *ItemShapeColumns(const ItemShape *shape);
  */
 extern bool ItemRowMake(const ItemShape *shape, const CosmosItem *item, ItemRow *row, ItemProblem *problem);
 
+/* Whether an error, by its SQLSTATE, tells something about the item at hand, and not about the whole load. */
+extern bool ItemRowIsFault(int sqlerrcode);
+
 /* The partition key and the id, for messages: key ["a","b"], id "1". */
 extern char *ItemRowName(const ItemShape *shape, const ItemRow *row);
 

@@ -3,14 +3,17 @@
  *		The view <container>_items(doc): to load items from the client.
  *
  * An INSTEAD OF trigger takes each row's text for an item.  A faulty one goes to
- * the quarantine table, and the statement goes on.  The view, and so all that it
+ * the quarantine table, and the statement goes on; at its end a trigger tells of them.  The view, and so all that it
  * does, has the rights of whoever uses it; the container is found by the view's
  * query, so both may be renamed.
  */
 #include "postgres.h"
 
 #include "access/table.h"
+#include "catalog/dependency.h"
 #include "catalog/namespace.h"
+#include "catalog/objectaddress.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "commands/trigger.h"
@@ -24,21 +27,33 @@
 #include "utils/rel.h"
 
 #include "compat.h"
+#include "faultcount.h"
+#include "itemline.h"
 #include "itemsview.h"
 #include "privileges.h"
 #include "quarantine.h"
 #include "sql.h"
 
-/* What a statement needs, in memory that lives as long as it. */
+/*
+ * A statement that inserts.  Its triggers have nothing else in common, so the statements that run
+ * are kept in a list, the innermost first.
+ */
 typedef struct ItemsView
 {
-	const ItemShape *shape;
-	ItemBatch  *batch;
+	struct ItemsView *outer;
+	Oid			relid;			/* of the view */
+	MemoryContext context;		/* has all of it; when it goes, the statement is at its end, or has failed */
 	MemoryContext row_context;
-	int64		line;			/* rows so far */
+	MemoryContextCallback forget;
+	const ItemShape *shape;		/* NULL before the first row, and so the batch */
+	ItemBatch  *batch;
+	ItemLines	lines;
+	List	   *faults;			/* FaultCount * */
 	int64		refused;
 	bool		loaded;			/* the current row */
 } ItemsView;
+
+static ItemsView *statements = NULL;
 
 /* The container that a view of ours shows. */
 static Oid
@@ -59,27 +74,67 @@ container_of(Relation view)
 			 errhint("Make one with partitionkey.create_items_view.")));
 }
 
-/* Set up at the first row of a statement. */
-static ItemsView *
+/* Take a statement off the list. */
+static void
+forget_statement(void *arg)
+{
+	for (ItemsView **view = &statements; *view != NULL; view = &(*view)->outer)
+		if (*view == arg)
+		{
+			*view = (*view)->outer;
+			return;
+		}
+}
+
+/* A statement begins. */
+static void
 begin_statement(FunctionCallInfo fcinfo)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
-	MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-	ItemsView  *view = palloc0(sizeof(ItemsView));
+	MemoryContext context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "items view", ALLOCSET_DEFAULT_SIZES);
+	ItemsView  *view = MemoryContextAllocZero(context, sizeof(ItemsView));
+
+	view->context = context;
+	view->row_context = AllocSetContextCreate(context, "row of an items view", ALLOCSET_DEFAULT_SIZES);
+	view->relid = RelationGetRelid(trigger->tg_relation);
+	view->forget.func = forget_statement;
+	view->forget.arg = view;
+	MemoryContextRegisterResetCallback(context, &view->forget);
+	view->outer = statements;
+	statements = view;
+}
+
+/* The statement that a trigger is of. */
+static ItemsView *
+current_statement(Relation rel)
+{
+	for (ItemsView *view = statements; view != NULL; view = view->outer)
+		if (view->relid == RelationGetRelid(rel))
+			return view;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("view \"%s\" lacks a trigger", RelationGetRelationName(rel)),
+			 errhint("Make it anew with partitionkey.create_items_view.")));
+}
+
+/* Find out about the container at the first row of a statement. */
+static void
+prepare_statement(ItemsView *view, TriggerData *trigger)
+{
+	MemoryContext old = MemoryContextSwitchTo(view->context);
 	const Container *container = ContainerLookup(container_of(trigger->tg_relation), false);
 	Relation	rel = table_open(container->relid, RowExclusiveLock);
 	const char *on_conflict = trigger->tg_trigger->tgnargs > 0 ? trigger->tg_trigger->tgargs[0] :
 		OnConflictName(CONFLICT_QUARANTINE);
+	ItemShape  *shape = ItemShapeFind(rel, container, NULL, false, false);
 
-	view->shape = ItemShapeFind(rel, container, NULL, false, false);
 	table_close(rel, NoLock);
-	view->batch = ItemBatchNew(view->shape, OnConflictFromName(on_conflict));
-	view->row_context = AllocSetContextCreate(CurrentMemoryContext, "row of an items view", ALLOCSET_DEFAULT_SIZES);
+	view->batch = ItemBatchNew(shape, OnConflictFromName(on_conflict));
+	view->shape = shape;
 	MemoryContextSwitchTo(old);
-	return view;
 }
 
-/* Put an item into quarantine, and say so once for a statement. */
+/* Put an item into quarantine. */
 static void
 refuse(ItemsView *view, const CosmosItem *item, const ItemProblem *problem)
 {
@@ -87,10 +142,25 @@ refuse(ItemsView *view, const CosmosItem *item, const ItemProblem *problem)
 
 	QuarantinePut(quarantine, item, problem);
 	QuarantineEnd(quarantine);
-	if (view->refused++ == 0)
+	view->refused++;
+	view->faults = FaultCountAdd(view->faults, item, problem, view->context);
+}
+
+/* A statement has ended: tell of its faults. */
+static void
+end_statement(ItemsView *view)
+{
+	if (view->refused > 0)
+	{
+		Quarantine *quarantine = QuarantineFind(view->shape->container->relid, NULL, false);
+
 		ereport(WARNING,
-				(errmsg("items were put into quarantine table %s", quarantine->qualified),
-				 errdetail("The first one is row " INT64_FORMAT ": %s: %s.", item->line, problem->reason, problem->detail)));
+				(errmsg_plural("%lld item was put into quarantine table %s", "%lld items were put into quarantine table %s",
+							   (unsigned long) view->refused, (long long) view->refused, quarantine->qualified),
+				 errdetail("%s", FaultCountsFirst(view->faults)),
+				 errhint("See them by SELECT line, reason, detail, item FROM %s", quarantine->qualified)));
+	}
+	MemoryContextDelete(view->context);
 }
 
 /* A RowReport. */
@@ -104,70 +174,116 @@ take_outcome(ItemRow *row, RowOutcome outcome, const ItemProblem *problem, void 
 		refuse(view, &row->item, problem);
 }
 
-/* Load the item of a text. */
+/* Load the item of a row's text. */
 static void
 load_text(ItemsView *view, text *value)
 {
+	char	   *line = VARDATA_ANY(value);
+	int			length = VARSIZE_ANY_EXHDR(value);
 	CosmosItem	item;
 	ItemRow    *row = palloc(sizeof(ItemRow));
 	ItemProblem problem;
 
-	ItemFromText(&item, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
-	item.line = view->line;
+	if (!ItemLineNext(&view->lines, &line, &length))
+		return;
+	ItemFromText(&item, line, length);
+	item.line = view->lines.line;
 	if (ItemRowMake(view->shape, &item, row, &problem))
 		ItemBatchWrite(view->batch, &row, 1, take_outcome, view);
 	else
 		refuse(view, &item, &problem);
 }
 
-static bool
-is_blank(text *value)
+/*
+ * Load the item of a row.  One that is not loaded is not counted by the statement either.  Rows without an item
+ * count, so that the others have the numbers of their lines.
+ */
+static Datum
+load_row(ItemsView *view, TriggerData *trigger)
 {
-	const char *p = VARDATA_ANY(value);
+	bool		isnull;
+	Datum		value = heap_getattr(trigger->tg_trigtuple, 1, RelationGetDescr(trigger->tg_relation), &isnull);
+	MemoryContext old;
 
-	for (size_t i = 0; i < VARSIZE_ANY_EXHDR(value); i++)
-		if (strchr(" \t\r\n", p[i]) == NULL)
-			return false;
-	return true;
+	if (view->shape == NULL)
+		prepare_statement(view, trigger);
+	view->loaded = false;
+	old = MemoryContextSwitchTo(view->row_context);
+	if (isnull)
+		view->lines.line++;
+	else
+		load_text(view, DatumGetTextPP(value));
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(view->row_context);
+	return PointerGetDatum(view->loaded ? trigger->tg_trigtuple : NULL);
 }
 
-/*
- * items_view_insert() returns trigger
- *
- * A row that is not loaded is not counted by the statement either.  Blank lines
- * of a file are no items, but count as rows, so that the others have their numbers.
- */
+/* items_view_insert() returns trigger: of a row, and before and after a statement */
 PG_FUNCTION_INFO_V1(items_view_insert);
 Datum
 items_view_insert(PG_FUNCTION_ARGS)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
-	MemoryContext old;
-	ItemsView  *view;
-	bool		isnull;
-	Datum		value;
+	Datum		result = PointerGetDatum(NULL);
 
-	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_INSTEAD(trigger->tg_event) || !TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
+	if (!CALLED_AS_TRIGGER(fcinfo) || trigger->tg_relation->rd_rel->relkind != RELKIND_VIEW ||
+		!TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
 		ereport(ERROR,
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("items_view_insert is for INSTEAD OF INSERT triggers of views that create_items_view makes")));
+				 errmsg("items_view_insert is for INSERT triggers of views that create_items_view makes")));
 	SPI_connect();
-	if (fcinfo->flinfo->fn_extra == NULL)
-		fcinfo->flinfo->fn_extra = begin_statement(fcinfo);
-	view = fcinfo->flinfo->fn_extra;
-	view->line++;
-	view->loaded = false;
-	value = heap_getattr(trigger->tg_trigtuple, 1, RelationGetDescr(trigger->tg_relation), &isnull);
-	if (!isnull)
-	{
-		old = MemoryContextSwitchTo(view->row_context);
-		if (!is_blank(DatumGetTextPP(value)))
-			load_text(view, DatumGetTextPP(value));
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(view->row_context);
-	}
+	if (TRIGGER_FIRED_INSTEAD(trigger->tg_event))
+		result = load_row(current_statement(trigger->tg_relation), trigger);
+	else if (TRIGGER_FIRED_BEFORE(trigger->tg_event))
+		begin_statement(fcinfo);
+	else
+		end_statement(current_statement(trigger->tg_relation));
 	SPI_finish();
-	return PointerGetDatum(view->loaded ? trigger->tg_trigtuple : NULL);
+	return result;
+}
+
+/*
+ * items_view_update() returns trigger
+ *
+ * A new document may mean another key and id, and what was computed while loading can't be
+ * computed again.
+ */
+PG_FUNCTION_INFO_V1(items_view_update);
+Datum
+items_view_update(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_INSTEAD(trigger->tg_event))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("items_view_update is for UPDATE triggers of views that create_items_view makes")));
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("items can't be updated through view \"%s\"", RelationGetRelationName(trigger->tg_relation)),
+			 errdetail("The key columns and the id have to be what the item says."),
+			 errhint("Update container %s itself, or insert whole items into a view made with on_conflict => 'replace'.",
+					 QualifiedName(container_of(trigger->tg_relation)))));
+}
+
+/* The SQL for a trigger of a view. */
+static char *
+trigger_sql(const char *view, const char *name, const char *event, const char *each, const char *function, const char *argument)
+{
+	return psprintf("CREATE OR REPLACE TRIGGER %s %s ON %s FOR EACH %s EXECUTE FUNCTION partitionkey.%s(%s)",
+					name, event, view, each, function, argument);
+}
+
+char *
+ItemsViewName(Oid container)
+{
+	return makeObjectName(get_rel_name(container), NULL, "items");
+}
+
+List *
+ItemsViewsOf(Oid container)
+{
+	return SqlOids(ITEMS_VIEWS, container);
 }
 
 Oid
@@ -175,20 +291,31 @@ ItemsViewCreate(Oid container, OnConflict on_conflict)
 {
 	Relation	rel = table_open(container, AccessShareLock);
 	ItemShape  *shape = ItemShapeFind(rel, ContainerLookup(container, false), NULL, false, false);
-	char	   *name = makeObjectName(RelationGetRelationName(rel), NULL, "items");
+	char	   *name = ItemsViewName(container);
 	char	   *qualified = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)), name);
+	char	   *argument = quote_literal_cstr(OnConflictName(on_conflict));
 	int			nestlevel = SqlBegin();
+	ObjectAddress table = {RelationRelationId, container, 0};
+	ObjectAddress view = {RelationRelationId, get_relname_relid(name, RelationGetNamespace(rel)), 0};
+	bool		exists = list_member_oid(ItemsViewsOf(container), view.objectId);
 
-	SqlExecute("CREATE VIEW %s WITH (security_invoker = true) AS SELECT %s::text AS doc FROM %s",
+	SqlExecute("CREATE %sVIEW %s WITH (security_invoker = true) AS SELECT %s::text AS doc FROM %s", exists ? "OR REPLACE " : "",
 			   qualified, quote_identifier(shape->columns[shape->doc].name), QualifiedName(container));
-	SqlExecute("CREATE TRIGGER partitionkey_insert INSTEAD OF INSERT ON %s FOR EACH ROW"
-			   " EXECUTE FUNCTION partitionkey.items_view_insert(%s)", qualified, quote_literal_cstr(OnConflictName(on_conflict)));
+	SqlExecute("%s", trigger_sql(qualified, "partitionkey_begin", "BEFORE INSERT", "STATEMENT", "items_view_insert", ""));
+	SqlExecute("%s", trigger_sql(qualified, "partitionkey_insert", "INSTEAD OF INSERT", "ROW", "items_view_insert", argument));
+	SqlExecute("%s", trigger_sql(qualified, "partitionkey_end", "AFTER INSERT", "STATEMENT", "items_view_insert", ""));
+	SqlExecute("%s", trigger_sql(qualified, "partitionkey_update", "INSTEAD OF UPDATE", "ROW", "items_view_update", ""));
 	SqlExecute("COMMENT ON VIEW %s IS %s", qualified,
 			   quote_literal_cstr(psprintf("items of container %s as JSON; INSERT or \\copy loads some",
 										   RelationGetRelationName(rel))));
 	SqlEnd(nestlevel);
 	table_close(rel, NoLock);
-	return get_relname_relid(name, get_rel_namespace(container));
+	if (exists)
+		return view.objectId;
+	view.objectId = get_relname_relid(name, get_rel_namespace(container));
+	/* so that DROP TABLE takes it along */
+	recordDependencyOn(&view, &table, DEPENDENCY_AUTO);
+	return view.objectId;
 }
 
 /* create_items_view(container regclass, on_conflict text) returns regclass */

@@ -17,6 +17,7 @@
 #include "utils/ruleutils.h"
 
 #include "compat.h"
+#include "itemsview.h"
 #include "obstacle.h"
 #include "sql.h"
 
@@ -28,7 +29,8 @@ static List *
 outside_dependents(Oid relid)
 {
 	/* pg_partition_tree would lock all partitions. */
-	return SqlStrings("WITH RECURSIVE own(relid) AS (SELECT %u::oid UNION SELECT inhrelid FROM pg_inherits JOIN own ON inhparent = relid)"
+	return SqlStrings("WITH RECURSIVE tree(relid) AS (SELECT %u::oid UNION SELECT inhrelid FROM pg_inherits JOIN tree ON inhparent = relid),"
+					  " own AS (SELECT relid FROM tree UNION " ITEMS_VIEWS ")"
 					  " SELECT DISTINCT CASE d.classid WHEN 'pg_rewrite'::regclass"
 					  "   THEN pg_describe_object('pg_class'::regclass, (SELECT ev_class FROM pg_rewrite WHERE oid = d.objid), 0)"
 					  "   ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END"
@@ -50,7 +52,7 @@ outside_dependents(Oid relid)
 					  "   WHEN 'pg_statistic_ext'::regclass THEN EXISTS (SELECT FROM pg_statistic_ext WHERE oid = d.objid AND stxrelid IN (SELECT relid FROM own))"
 					  "   WHEN 'pg_rewrite'::regclass THEN EXISTS (SELECT FROM pg_rewrite WHERE oid = d.objid AND ev_class IN (SELECT relid FROM own))"
 					  "   ELSE false END"
-					  " ORDER BY 1", relid);
+					  " ORDER BY 1", relid, relid);
 }
 
 void

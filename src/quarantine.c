@@ -24,15 +24,16 @@
 #include "quarantine.h"
 #include "sql.h"
 
-static const char *const columns[][2] = {
-	{"file", "text"},
-	{"line", "bigint"},
-	{"byte_offset", "bigint"},
-	{"reason", "text"},
-	{"detail", "text"},
-	{"path", "text"},
-	{"item", "text"},
-	{"loaded_at", "timestamptz DEFAULT pg_catalog.now()"}
+/* Name, type, and comment. */
+static const char *const columns[][3] = {
+	{"file", "text", "path of the file on the server; NULL for an item that came through the items view"},
+	{"line", "bigint", "line on which the item begins, from 1; row of the statement for one from the items view"},
+	{"byte_offset", "bigint", "bytes of the file, as decompressed, before the item"},
+	{"reason", "text", "what is wrong, the same for the same kind of fault"},
+	{"detail", "text", "what is wrong with this item"},
+	{"path", "text", "the path that it is about, or NULL"},
+	{"item", "text", "the item as it was; bytes that are not valid are written as \\xHH"},
+	{"loaded_at", "timestamptz DEFAULT pg_catalog.now()", "time of the load"}
 };
 
 /*
@@ -141,6 +142,8 @@ create_table(const Quarantine *quarantine)
 	appendStringInfoChar(&sql, ')');
 	SqlExecute("%s", sql.data);
 	SqlExecute("COMMENT ON TABLE %s IS 'items that could not be loaded'", quarantine->qualified);
+	for (size_t i = 0; i < lengthof(columns); i++)
+		SqlExecute("COMMENT ON COLUMN %s.%s IS %s", quarantine->qualified, columns[i][0], quote_literal_cstr(columns[i][2]));
 	SqlEnd(nestlevel);
 }
 

@@ -271,24 +271,47 @@ RegistryIsolated(Oid relid)
 	return keys;
 }
 
-void
-RegistrySetIsolated(Oid relid, Jsonb *keys)
+/* Change columns of a container's row. */
+static void
+registry_update(Oid relid, Datum *values, bool *replace)
 {
 	Relation	registry = open_registry(RowExclusiveLock);
 	SysScanDesc scan;
 	HeapTuple	row = find_row(registry, relid, &scan);
-	Datum		values[Natts_registry] = {0};
 	bool		nulls[Natts_registry] = {false};
-	bool		replace[Natts_registry] = {false};
 
 	if (!HeapTupleIsValid(row))
 		elog(ERROR, "relation %u is not in the registry", relid);
-	values[Anum_registry_isolated - 1] = JsonbPGetDatum(keys);
-	replace[Anum_registry_isolated - 1] = true;
 	CatalogTupleUpdate(registry, &row->t_self,
 					   heap_modify_tuple(row, RelationGetDescr(registry), values, nulls, replace));
 	systable_endscan(scan);
 	table_close(registry, RowExclusiveLock);
+}
+
+void
+RegistrySetIsolated(Oid relid, Jsonb *keys)
+{
+	Datum		values[Natts_registry] = {0};
+	bool		replace[Natts_registry] = {false};
+
+	values[Anum_registry_isolated - 1] = JsonbPGetDatum(keys);
+	replace[Anum_registry_isolated - 1] = true;
+	registry_update(relid, values, replace);
+}
+
+void
+RegistrySetDefinition(const Container *container, Jsonb *definition)
+{
+	Datum		values[Natts_registry] = {0};
+	bool		replace[Natts_registry] = {false};
+
+	values[Anum_registry_paths - 1] = strings_datum(container->paths, container->levels);
+	replace[Anum_registry_paths - 1] = true;
+	values[Anum_registry_definition - 1] = JsonbPGetDatum(definition);
+	replace[Anum_registry_definition - 1] = true;
+	registry_update(container->relid, values, replace);
+	/* Sessions may have noted its paths. */
+	CacheInvalidateRelcacheByRelid(container->relid);
 }
 
 Jsonb *

@@ -55,6 +55,9 @@ extern void RegistrySetIsolated(Oid relid, Jsonb *keys);
  */
 extern void RegistryInsert(const Container *container, Jsonb *definition);
 
+/* Give a container a definition, and the paths of that for its columns.  Checked by the caller, as above. */
+extern void RegistrySetDefinition(const Container *container, Jsonb *definition);
+
 /* That definition, palloc'd; NULL if there is none. */
 extern Jsonb *RegistryDefinition(const Container *container);
 

@@ -10,6 +10,7 @@
 
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "executor/spi.h"
@@ -20,15 +21,17 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 #include "utils/tuplesort.h"
 #include "utils/typcache.h"
 
 #include "checksum.h"
 #include "compat.h"
 #include "extract.h"
+#include "itemkeys.h"
 #include "itemreader.h"
+#include "itemrow.h"
 #include "key.h"
-#include "path.h"
 #include "privileges.h"
 #include "registry.h"
 #include "rows.h"
@@ -49,15 +52,14 @@ enum
 typedef struct Comparison
 {
 	const Container *container;
-	AttrNumber	columns[MAX_LEVELS];	/* of the key, among those that SELECT * gives, from 1 */
-	Oid			types[MAX_LEVELS];
-	AttrNumber	document;
-	List	   *names[MAX_LEVELS];	/* along which each path leads (String *) */
-	List	   *kept;			/* system properties that are part of the key (char *) */
+	const ItemShape *shape;
+	AttrNumber	places[MAX_ITEM_COLUMNS];	/* of its columns, among those that SELECT * gives, from 1 */
+	SPIPlanPtr	keys;			/* for keys by expressions, or NULL */
 	Tuplesortstate *sort;
 	TupleTableSlot *entry;
-	int64		faulty;			/* items of the export that can't be read */
-	int64		keyless;		/* and that have an object or array as key */
+	int64		faulty;			/* items of the export that can't be read, .. */
+	int64		keyless;		/* .. that have an object or array as key, .. */
+	int64		refused;		/* .. and whose key expressions give NULL or an error */
 } Comparison;
 
 /* What one side has of a logical partition, or in all. */
@@ -73,57 +75,8 @@ typedef struct Partition
 	Jsonb	   *key;
 	Side		exported;
 	Side		stored;
-	bool		has_ids;		/* all items of the export have one */
+	int64		without_id;		/* items of the export */
 } Partition;
-
-/*
- * Where things are in the container
- */
-
-/* The column that has the documents: doc, or the only one of type jsonb that is no part of the key. */
-static AttrNumber
-document_column(const Container *container, Relation rel)
-{
-	TupleDesc	desc = RelationGetDescr(rel);
-	AttrNumber	found = InvalidAttrNumber;
-	int			n = 0;
-
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-
-		if (att->attisdropped || getBaseType(att->atttypid) != JSONBOID || ContainerLevel(container, NameStr(att->attname)) >= 0)
-			continue;
-		if (strcmp(NameStr(att->attname), "doc") == 0)
-			return att->attnum;
-		found = att->attnum;
-		n++;
-	}
-	if (n != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("container \"%s\" has no column for documents", RelationGetRelationName(rel)),
-				 errdetail("It is column \"doc\" of type jsonb, or the only column of this type that is no part of the key.")));
-	return found;
-}
-
-/* Find the columns, and where documents have the values for them. */
-static void
-find_columns(Comparison *cmp, Relation rel)
-{
-	TupleDesc	desc = RelationGetDescr(rel);
-
-	cmp->document = ExtractColumnsBefore(desc, document_column(cmp->container, rel)) + 1;
-	for (int i = 0; i < cmp->container->levels; i++)
-	{
-		AttrNumber	attnum = get_attnum(RelationGetRelid(rel), cmp->container->columns[i]);
-
-		cmp->columns[i] = ExtractColumnsBefore(desc, attnum) + 1;
-		cmp->types[i] = TupleDescAttr(desc, attnum - 1)->atttypid;
-		cmp->names[i] = ExtractNames(cmp->container->paths[i]);
-		cmp->kept = lappend(cmp->kept, strVal(linitial(cmp->names[i])));
-	}
-}
 
 /*
  * Collecting entries
@@ -165,7 +118,7 @@ static void
 add_entry(Comparison *cmp, const Component *key, Jsonb *doc, bool stored)
 {
 	Datum	   *values = cmp->entry->tts_values;
-	Checksum	checksum = ChecksumOf(doc, cmp->kept);
+	Checksum	checksum = ChecksumOf(doc, cmp->shape->stripped);
 	uint64		hash = 0;
 
 	for (int i = 0; i < cmp->container->levels; i++)
@@ -182,10 +135,49 @@ add_entry(Comparison *cmp, const Component *key, Jsonb *doc, bool stored)
 	tuplesort_puttupleslot(cmp->sort, cmp->entry);
 }
 
+/*
+ * Compute the key of an item by expressions; false if they give NULL or an error, so that an import
+ * can't have taken the item.
+ */
+static bool
+compute_key(const Comparison *cmp, ItemRow *row)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	volatile bool done = true;
+
+	BeginInternalSubTransaction(NULL);
+	PG_TRY();
+	{
+		ItemKeysCompute(cmp->shape, cmp->keys, row, context);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		if (!ItemRowIsFault(error->sqlerrcode))
+			ReThrowError(error);
+		done = false;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	for (int i = 0; done && i < cmp->container->levels; i++)
+		done = !row->nulls[i];
+	return done;
+}
+
 /* Add an item of the export. */
 static void
 add_exported(Comparison *cmp, const CosmosItem *item)
 {
+	const ItemShape *shape = cmp->shape;
+	ItemRow		row = {.original = item->doc};
 	Component	key[MAX_LEVELS];
 
 	if (item->fault != ITEM_SOUND)
@@ -193,8 +185,14 @@ add_exported(Comparison *cmp, const CosmosItem *item)
 		cmp->faulty++;
 		return;
 	}
+	if (cmp->keys != NULL && !compute_key(cmp, &row))
+	{
+		cmp->refused++;
+		return;
+	}
 	for (int i = 0; i < cmp->container->levels; i++)
-		if (!ExtractProperty(&item->doc->root, cmp->names[i], &key[i]))
+		if (shape->keys[i] != NULL ? !ComponentSetDatum(&key[i], shape->columns[i].type, row.values[i]) :
+			!ExtractProperty(&item->doc->root, shape->names[i], &key[i]))
 		{
 			cmp->keyless++;
 			return;
@@ -221,22 +219,24 @@ add_export(Comparison *cmp, const char *source)
 }
 
 /*
- * Set the key of a row.  Where its document has no value at a path, and the column
- * can't say so, the value was computed while loading: it counts as none, as it does for
+ * Set the key of a row.  Where its document has no value at a path, the column can't say so,
+ * and the caller gives no expression, the value was computed while loading: it counts as none, as it does for
  * the item of the export.
  */
 static void
 set_stored_key(const Comparison *cmp, TupleTableSlot *slot, Jsonb *doc, Component *key)
 {
+	const ItemShape *shape = cmp->shape;
+
 	for (int i = 0; i < cmp->container->levels; i++)
 	{
 		JsonbValue	ignored;
 		bool		isnull;
 
-		if (getBaseType(cmp->types[i]) != JSONBOID && !ExtractValue(&doc->root, cmp->names[i], &ignored))
-			(void) ExtractProperty(&doc->root, cmp->names[i], &key[i]);
+		if (shape->keys[i] == NULL && shape->columns[i].type != JSONBOID && !ExtractValue(&doc->root, shape->names[i], &ignored))
+			(void) ExtractProperty(&doc->root, shape->names[i], &key[i]);
 		else
-			(void) ComponentSetDatum(&key[i], cmp->types[i], slot_getattr(slot, cmp->columns[i], &isnull));
+			(void) ComponentSetDatum(&key[i], shape->columns[i].type, slot_getattr(slot, cmp->places[i], &isnull));
 	}
 }
 
@@ -247,7 +247,7 @@ add_stored(TupleTableSlot *slot, void *state)
 	Comparison *cmp = state;
 	Component	key[MAX_LEVELS];
 	bool		isnull;
-	Datum		value = slot_getattr(slot, cmp->document, &isnull);
+	Datum		value = slot_getattr(slot, cmp->places[cmp->shape->doc], &isnull);
 	Jsonb	   *doc;
 
 	if (isnull)
@@ -278,14 +278,14 @@ take_entry(Partition *partition, TupleTableSlot *entry)
 	bool		stored = DatumGetBool(values[ENTRY_STORED]);
 
 	add_to_side(stored ? &partition->stored : &partition->exported, &item);
-	partition->has_ids = partition->has_ids && (stored || DatumGetBool(values[ENTRY_HAS_ID]));
+	partition->without_id += !stored && !DatumGetBool(values[ENTRY_HAS_ID]);
 }
 
 /* If items of the export have no id, those in the container may have got one, and it doesn't count. */
 static uint64
 counted(const Partition *partition, const Side *side)
 {
-	return partition->has_ids ? side->whole : side->without_id;
+	return partition->without_id == 0 ? side->whole : side->without_id;
 }
 
 /* How the sides of a partition differ, or NULL. */
@@ -303,12 +303,12 @@ difference(const Partition *partition)
 	return NULL;
 }
 
-/* Put a row: key, source_items, container_items, source_checksum, container_checksum, difference. */
+/* Put a row: key, source_items, container_items, source_checksum, container_checksum, difference, source_without_id. */
 static void
 put_partition(ReturnSetInfo *result, const Partition *partition, const char *text)
 {
-	Datum		values[6];
-	bool		nulls[6] = {partition->key == NULL, false, false, false, false, text == NULL};
+	Datum		values[7];
+	bool		nulls[7] = {partition->key == NULL, false, false, false, false, text == NULL, false};
 
 	values[0] = JsonbPGetDatum(partition->key);
 	values[1] = Int64GetDatum(partition->exported.items);
@@ -317,6 +317,7 @@ put_partition(ReturnSetInfo *result, const Partition *partition, const char *tex
 	values[4] = CStringGetTextDatum(psprintf("%016llx", (unsigned long long) counted(partition, &partition->stored)));
 	if (text != NULL)
 		values[5] = CStringGetTextDatum(text);
+	values[6] = Int64GetDatum(partition->without_id);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
@@ -333,7 +334,19 @@ difference_of_all(const Comparison *cmp, int64 partitions, int64 different)
 		appendStringInfo(&text, "%sitems that can't be read: " INT64_FORMAT, text.len > 0 ? "; " : "", cmp->faulty);
 	if (cmp->keyless > 0)
 		appendStringInfo(&text, "%sitems with an object or array as key: " INT64_FORMAT, text.len > 0 ? "; " : "", cmp->keyless);
+	if (cmp->refused > 0)
+		appendStringInfo(&text, "%sitems whose key expressions give NULL or an error: " INT64_FORMAT, text.len > 0 ? "; " : "", cmp->refused);
 	return text.len > 0 ? text.data : NULL;
+}
+
+/* Add a side of a partition to that of all, as it was compared. */
+static void
+add_counted(Side *all, const Partition *partition, const Side *side)
+{
+	uint64		sum = counted(partition, side);
+	Side		more = {side->items, sum, sum};
+
+	add_to_side(all, &more);
 }
 
 /* A partition is complete: tell it if it differs, and add it to the sum of all, as it was compared. */
@@ -342,10 +355,9 @@ finish_partition(ReturnSetInfo *result, const Partition *partition, Partition *a
 {
 	char	   *text = difference(partition);
 
-	all->exported.items += partition->exported.items;
-	all->exported.whole += counted(partition, &partition->exported);
-	all->stored.items += partition->stored.items;
-	all->stored.whole += counted(partition, &partition->stored);
+	add_counted(&all->exported, partition, &partition->exported);
+	add_counted(&all->stored, partition, &partition->stored);
+	all->without_id += partition->without_id;
 	if (text != NULL)
 		put_partition(result, partition, text);
 	return text != NULL;
@@ -364,7 +376,7 @@ compare(Comparison *cmp, ReturnSetInfo *result)
 {
 	TupleTableSlot *entry = MakeSingleTupleTableSlot(cmp->entry->tts_tupleDescriptor, &TTSOpsMinimalTuple);
 	Partition	partition = {.key = NULL};
-	Partition	all = {.has_ids = true};
+	Partition	all = {.key = NULL};
 	int64		partitions = 0;
 	int64		different = 0;
 
@@ -381,7 +393,7 @@ compare(Comparison *cmp, ReturnSetInfo *result)
 				pfree(partition.key);
 			}
 			partition = (Partition) {
-				.key = (Jsonb *) PG_DETOAST_DATUM_COPY(entry->tts_values[ENTRY_KEY]), .has_ids = true
+				.key = (Jsonb *) PG_DETOAST_DATUM_COPY(entry->tts_values[ENTRY_KEY])
 			};
 			partitions++;
 		}
@@ -393,9 +405,21 @@ compare(Comparison *cmp, ReturnSetInfo *result)
 	ExecDropSingleTupleTableSlot(entry);
 }
 
+/* Find out how items are rows of the container, and where its columns are. */
+static void
+find_shape(Comparison *cmp, Relation rel, char *const *keys, bool keep_system)
+{
+	const ItemShape *shape = ItemShapeFind(rel, cmp->container, keys, false, keep_system);
+
+	for (int i = 0; i < shape->ncolumns; i++)
+		cmp->places[i] = ExtractColumnsBefore(RelationGetDescr(rel), shape->columns[i].attnum) + 1;
+	cmp->shape = shape;
+}
+
 /*
- * verify_import(container regclass, source text) returns setof (key jsonb, source_items bigint,
- * container_items bigint, source_checksum text, container_checksum text, difference text)
+ * verify_import(container regclass, source text, keys text[], keep_system boolean) returns setof
+ * (key jsonb, source_items bigint, container_items bigint, source_checksum text, container_checksum text,
+ * difference text, source_without_id bigint)
  */
 PG_FUNCTION_INFO_V1(verify_import);
 Datum
@@ -405,14 +429,19 @@ verify_import(PG_FUNCTION_ARGS)
 	Relation	rel;
 	int			nestlevel;
 
+	SqlRequireArgument(fcinfo, 0, "container");
+	SqlRequireArgument(fcinfo, 1, "source");
+	SqlRequireArgument(fcinfo, 3, "keep_system");
 	InitMaterializedSRF(fcinfo, 0);
 	RequireSelect(PG_GETARG_OID(0));
 	cmp.container = ContainerLookup(PG_GETARG_OID(0), false);
 	rel = RowsOpen(cmp.container->relid);
-	find_columns(&cmp, rel);
+	find_shape(&cmp, rel, PG_ARGISNULL(2) ? NULL : ItemKeysRead(cmp.container, PG_GETARG_ARRAYTYPE_P(2)), PG_GETARG_BOOL(3));
 	start_sort(&cmp);
-	add_export(&cmp, text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	SPI_connect();
+	/* Expressions are the caller's, and see what he has set. */
+	cmp.keys = ItemKeysPrepare(cmp.shape);
+	add_export(&cmp, text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	nestlevel = SqlBegin();
 	/* With the caller's own rights: he sees the rows that he may see. */
 	RowsRead(rel, "", add_stored, &cmp);
