@@ -310,10 +310,9 @@ ItemsViewCreate(Oid container, OnConflict on_conflict)
 										   RelationGetRelationName(rel))));
 	SqlEnd(nestlevel);
 	table_close(rel, NoLock);
-	if (exists)
-		return view.objectId;
+	/* so that DROP TABLE takes it along; no dump has this */
 	view.objectId = get_relname_relid(name, get_rel_namespace(container));
-	/* so that DROP TABLE takes it along */
+	deleteDependencyRecordsForSpecific(RelationRelationId, view.objectId, DEPENDENCY_AUTO, RelationRelationId, container);
 	recordDependencyOn(&view, &table, DEPENDENCY_AUTO);
 	return view.objectId;
 }

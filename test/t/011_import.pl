@@ -264,7 +264,7 @@ value("TRUNCATE c; DROP TABLE c_quarantine; SELECT partitionkey.create_items_vie
 my $client = "$dir/client.json";
 PostgreSQL::Test::Utils::append_to_file($client, join('', map { my $i = $_; ($i == 7 ? 'broken' : $i == 9 ? sound(8) : sound($i)) . "\n" } 1 .. 1000));
 ($ret, $stdout, $stderr) = $node->psql('postgres', "\\copy c_items FROM '$client' (FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')");
-like($stderr, qr/WARNING:  items were put into quarantine table public.c_quarantine/, 'copied from the client, with a warning');
+like($stderr, qr/WARNING:  2 items were put into quarantine table public.c_quarantine/, 'copied from the client, with a warning');
 is(value('SELECT count(*) FROM c'), 998, 'copied from the client');
 is(value('SELECT line, reason FROM c_quarantine ORDER BY line'), "7|broken JSON\n9|duplicate", 'but the faulty ones');
 is(value("SELECT count(*) FROM c_items WHERE doc::jsonb->>'id' IS NOT NULL"), 998, 'and read');
