@@ -95,7 +95,19 @@ place_of(const CosmosItem *item)
 	return psprintf("%s, line " INT64_FORMAT, item->file, item->line);
 }
 
-/* Note the paths of properties, down to a depth, since one of them may have been meant. */
+/* Whether a path is noted. */
+static bool
+is_known(const Import *import, const char *path)
+{
+	ListCell   *cell;
+
+	foreach(cell, import->known)
+		if (strcmp(lfirst(cell), path) == 0)
+			return true;
+	return false;
+}
+
+/* Note the paths of properties, down to a depth and up to a number, since one of them may have been meant. */
 static void
 note_properties(Import *import, JsonbContainer *object, const char *prefix, int depth)
 {
@@ -104,19 +116,20 @@ note_properties(Import *import, JsonbContainer *object, const char *prefix, int 
 	JsonbIteratorToken token;
 	const char *path = NULL;
 
-	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
+	while (list_length(import->known) < KNOWN_PROPERTIES && (token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
 	{
 		if (token == WJB_KEY)
 		{
 			char	   *segment = PathSegment(pnstrdup(value.val.string.val, value.val.string.len));
-			ListCell   *cell;
 
 			path = segment == NULL ? NULL : psprintf("%s%s", prefix, segment);
-			foreach(cell, import->known)
-				if (path != NULL && strcmp(lfirst(cell), path) == 0)
-					break;
-			if (path != NULL && cell == NULL && list_length(import->known) < KNOWN_PROPERTIES)
+			if (path != NULL && !is_known(import, path))
+			{
+				MemoryContext old = MemoryContextSwitchTo(import->context);
+
 				import->known = lappend(import->known, pstrdup(path));
+				MemoryContextSwitchTo(old);
+			}
 		}
 		else if (token == WJB_VALUE && path != NULL && depth > 1 &&
 				 value.type == jbvBinary && JsonContainerIsObject(value.val.binary.data))
@@ -138,9 +151,10 @@ count_key(Import *import, const CosmosItem *item, const ItemRow *row)
 		import->undefined[i]++;
 		if (import->undefined[i] > MISSING_ITEMS)
 			continue;
-		old = MemoryContextSwitchTo(import->context);
+		old = MemoryContextSwitchTo(import->fault_context);
 		note_properties(import, &item->doc->root, "", list_length(import->shape->names[i]));
 		MemoryContextSwitchTo(old);
+		MemoryContextReset(import->fault_context);
 	}
 	if (row->inexact && import->inexact++ == 0)
 		import->first_inexact = MemoryContextStrdup(import->context, place_of(item));
@@ -265,6 +279,8 @@ add_item(Import *import, const CosmosItem *item)
 
 	import->read++;
 	import->nitems++;
+	/* what a faulty one needs is kept until the end of the batch as well */
+	import->bytes += 2 * item->length + sizeof(ItemRow);
 	count_key(import, item, row);
 	if (!sound)
 	{
@@ -274,7 +290,6 @@ add_item(Import *import, const CosmosItem *item)
 	/* should it be refused, its text is wanted */
 	row->item.text = pnstrdup(item->text, item->length);
 	import->rows[import->nrows++] = row;
-	import->bytes += 2 * item->length + sizeof(ItemRow);
 }
 
 static void

@@ -9,8 +9,8 @@
 #ifndef PARTITIONKEY_ITEMROW_H
 #define PARTITIONKEY_ITEMROW_H
 
-#include "nodes/execnodes.h"
 #include "nodes/pg_list.h"
+#include "nodes/primnodes.h"
 #include "utils/rel.h"
 
 #include "item.h"
@@ -42,8 +42,7 @@ typedef struct ItemShape
 	char	   *keys[MAX_LEVELS];	/* SQL expressions to take them from instead, or NULL */
 	bool		generate_ids;
 	int			stripped;		/* system properties to take out, one bit for each */
-	ExprState  *ts_default;		/* of ts, for items without a time, or NULL .. */
-	EState	   *estate;			/* .. and what it is evaluated in */
+	Expr	   *ts_default;		/* of ts, for items without a time, or NULL */
 } ItemShape;
 
 /* A row that an item has become; all of it in memory of the caller. */
@@ -55,6 +54,7 @@ typedef struct ItemRow
 	bool		nulls[MAX_ITEM_COLUMNS];
 	bool		looked[MAX_LEVELS]; /* at the values of these levels; not behind what makes the item faulty */
 	bool		undefined[MAX_LEVELS];
+	bool		timeless;		/* has no time, so that ts gets its default */
 	bool		inexact;		/* a key is a number that no binary64 holds: Cosmos DB takes it for the nearest one */
 } ItemRow;
 
@@ -81,12 +81,18 @@ extern char *ItemShapeColumns(const ItemShape *shape);
 
 /*
  * Make a row of an item; false and the problem if that is not possible.  The
- * item's doc is copied, its text isn't.
+ * item's doc is copied, its text isn't.  Keys by expressions, and defaults, are still to be computed.
  */
 extern bool ItemRowMake(const ItemShape *shape, const CosmosItem *item, ItemRow *row, ItemProblem *problem);
 
 /* Whether an error, by its SQLSTATE, tells something about the item at hand, and not about the whole load. */
 extern bool ItemRowIsFault(int sqlerrcode);
+
+/*
+ * Make a level's value, NULL for undefined, the one of a row.  A column keeps it as it is, or
+ * it is refused.
+ */
+extern bool ItemRowTakeKey(const ItemShape *shape, int level, const JsonbValue *value, ItemRow *row, ItemProblem *problem);
 
 /* The partition key and the id, for messages: key ["a","b"], id "1". */
 extern char *ItemRowName(const ItemShape *shape, const ItemRow *row);

@@ -144,12 +144,14 @@ compute_key(const Comparison *cmp, ItemRow *row)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
-	volatile bool done = true;
+	volatile bool done = false;
+	ItemProblem problem;
 
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
 	{
-		ItemKeysCompute(cmp->shape, cmp->keys, row, context);
+		MemoryContextSwitchTo(context);
+		done = ItemKeysCompute(cmp->shape, cmp->keys, row, &problem);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -162,13 +164,10 @@ compute_key(const Comparison *cmp, ItemRow *row)
 		RollbackAndReleaseCurrentSubTransaction();
 		if (!ItemRowIsFault(error->sqlerrcode))
 			ReThrowError(error);
-		done = false;
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
-	for (int i = 0; done && i < cmp->container->levels; i++)
-		done = !row->nulls[i];
 	return done;
 }
 
