@@ -41,7 +41,7 @@ SELECT * FROM try('numeric(5,2)', '1.239', '1.24', '1.240', '0.001', '1234.5', '
 SELECT * FROM try('numeric', '1.239', '1e400', '0.1');
 SELECT * FROM try('varchar(3)', '"abc"', '"abc  "', '"ab "', '"abcd"', '"日本語"');
 SELECT * FROM try('real', '0.5', '0.1', '0.100000001', '16777217', '1e39');
-SELECT * FROM try('double precision', '0.5', '0.1', '1e-400', '1e308');
+SELECT * FROM try('double precision', '0.5', '0.1', '1e308');
 SELECT * FROM try('date', '"2025-01-28"', '"20250128"', '"today"', '"now"', '"infinity"', '"2025-01-28T10:00:00Z"', '"2025-01-28T00:00:00Z"',
     '"2025-01-28T00:00:00+02:00"', '"Jan 28 2025"', '"01/02/2025"', '"01-02-2025"');
 SELECT * FROM try('timestamptz', '"2025-01-28T10:00:00.0000000Z"', '"2025-01-28T10:00:00.1234567Z"', '"2025-01-28T10:00:00.123456+02:00"',

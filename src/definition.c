@@ -336,6 +336,19 @@ merged(Datum json, const char *members)
 	return DirectFunctionCall2(jsonb_concat, json, DirectFunctionCall1(jsonb_in, CStringGetDatum(members)));
 }
 
+/* The id as the member of an object. */
+static char *
+id_member(const char *id)
+{
+	StringInfoData json;
+
+	initStringInfo(&json);
+	appendStringInfoString(&json, "{\"id\": ");
+	escape_json(&json, id);
+	appendStringInfoChar(&json, '}');
+	return json.data;
+}
+
 /* The container's part of the definition as it is kept: what the service sets is left out, kind and version are told. */
 static Jsonb *
 kept(const Definition *definition, const JsonbValue *container)
@@ -351,6 +364,8 @@ kept(const Definition *definition, const JsonbValue *container)
 	key_json = merged(JsonbPGetDatum(JsonbValueToJsonb(&key)),
 					  psprintf("{\"kind\": \"%s\", \"version\": %d}", definition->kind, definition->version));
 	json = merged(json, psprintf("{\"partitionKey\": %s}", DatumGetCString(DirectFunctionCall1(jsonb_out, key_json))));
+	if (definition->id != NULL) /* it may stand around the container only */
+		json = merged(json, id_member(definition->id));
 	return DatumGetJsonbP(JsonbStripNulls(json));
 }
 
@@ -434,16 +449,11 @@ container_definition(PG_FUNCTION_ARGS)
 	Container  *container = ContainerLookup(PG_GETARG_OID(0), false);
 	Jsonb	   *json = RegistryDefinition(container);
 	JsonbValue	root;
-	StringInfoData id;
 
 	if (json == NULL)
 		json = minimal_definition(container);
 	root = MemberRoot(json);
-	initStringInfo(&id);
-	appendStringInfoString(&id, "{\"id\": ");
-	escape_json(&id, current_id(container, &root));
-	appendStringInfoChar(&id, '}');
-	PG_RETURN_DATUM(merged(JsonbPGetDatum(json), id.data));
+	PG_RETURN_DATUM(merged(JsonbPGetDatum(json), id_member(current_id(container, &root))));
 }
 
 /*

@@ -292,7 +292,7 @@ trigger_sql(const char *view, const char *name, const char *event, const char *e
 char *
 ItemsViewName(Oid container)
 {
-	return makeObjectName(get_rel_name(container), NULL, "items");
+	return NameAfter(container, "items");
 }
 
 List *
