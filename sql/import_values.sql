@@ -197,5 +197,35 @@ CREATE TRIGGER begins BEFORE INSERT ON nothing FOR EACH STATEMENT EXECUTE FUNCTI
 CREATE TRIGGER inserts INSTEAD OF INSERT ON nothing FOR EACH ROW EXECUTE FUNCTION partitionkey.items_view_insert();
 INSERT INTO nothing DEFAULT VALUES;
 
+--
+-- What is named after a container with a long name is not another one's
+--
+
+SELECT partitionkey.create_container_from_definition('{"id": "x", "partitionKey": {"paths": ["/pk"], "version": 2}}', repeat('n', 62) || 'a');
+SELECT partitionkey.create_container_from_definition('{"id": "x", "partitionKey": {"paths": ["/pk"], "version": 2}}', repeat('n', 62) || 'b');
+CALL write('{"id": "1"}');
+SELECT read, loaded FROM load((repeat('n', 62) || 'a')::regclass);
+SELECT read, loaded FROM load((repeat('n', 62) || 'b')::regclass);
+SELECT partitionkey.create_items_view((repeat('n', 62) || 'a')::regclass) <> partitionkey.create_items_view((repeat('n', 62) || 'b')::regclass) AS two;
+SELECT regexp_replace(relname, '_[0-9a-f]{8}_', '_xxxxxxxx_') AS name, count(DISTINCT relname) FROM pg_class
+    WHERE relnamespace = 'import_values'::regnamespace AND relname ~ '^n+_.*(items|quarantine)$' GROUP BY 1 ORDER BY min(relname::text COLLATE "C");
+SELECT * FROM partitionkey.import_items('texts', 'import_values.json', quarantine => repeat('q', 64));
+
+--
+-- Items with very many properties, and numbers that are no keys
+--
+
+CREATE TABLE wide_items (item jsonb);
+INSERT INTO wide_items SELECT jsonb_object_agg('k' || p, 1) || '{"below": {"Pk": 1}}' || jsonb_build_object('id', i::text)
+    FROM generate_series(1, 20) i, generate_series(1, 20000) p GROUP BY i;
+COPY wide_items TO '/tmp/import_values_wide.json';
+SET statement_timeout = '60s';
+SELECT read, reasons FROM partitionkey.import_items('texts', '/tmp/import_values_wide.json');
+SELECT kind, count(*) FROM partitionkey.inspect_export('/tmp/import_values_wide.json', '{/pk}') GROUP BY kind ORDER BY kind COLLATE "C";
+RESET statement_timeout;
+COPY (SELECT) TO PROGRAM 'rm /tmp/import_values_wide.json';
+CALL write('{"id": "1", "pk": 1e400}', '{"id": "2", "pk": -1e400}', '{"id": "3", "pk": 5}');
+SELECT items, types, distinct_keys, largest_key, key_types, note FROM partitionkey.inspect_export('import_values.json', '{/pk}') WHERE kind = 'path';
+
 COPY (SELECT) TO PROGRAM 'rm import_values.json';
 DROP SCHEMA import_values CASCADE;

@@ -463,6 +463,17 @@ with_generated_id(Jsonb *doc)
 	return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(doc), id));
 }
 
+bool
+ItemRowTakeId(const ItemShape *shape, const JsonbValue *id, ItemRow *row, ItemProblem *problem)
+{
+	const ItemColumn *column = &shape->columns[shape->id];
+
+	if (id->type == jbvBinary)
+		return set_problem(problem, "id of another type", "/id", mismatch(column, "/id", KeyValueKind(id)));
+	return convert_scalar(column, "/id", id, &row->values[shape->id], problem) ||
+		set_problem(problem, "id of another type", "/id", problem->detail);
+}
+
 /* Find the item's id, or give it one. */
 static bool
 make_id(const ItemShape *shape, CosmosItem *item, ItemRow *row, ItemProblem *problem)
@@ -481,24 +492,18 @@ make_id(const ItemShape *shape, CosmosItem *item, ItemRow *row, ItemProblem *pro
 	if (fault != ID_SOUND && (is_string_type(column->type) || (fault != ID_NUMERIC && fault != ID_NO_STRING)))
 		return set_problem(problem, IdFaultName(fault), "/id", reason);
 	/* one that is part of the key is found with that */
-	if (shape->id < shape->container->levels)
-		return true;
-	if (id.type == jbvBinary)
-		return set_problem(problem, "id of another type", "/id", mismatch(column, "/id", KeyValueKind(&id)));
-	return convert_scalar(column, "/id", &id, &row->values[shape->id], problem) ||
-		set_problem(problem, "id of another type", "/id", problem->detail);
+	return shape->id < shape->container->levels || ItemRowTakeId(shape, &id, row, problem);
 }
 
-/* The time of the last change, from its seconds since 1970. */
-static void
-make_ts(const ItemShape *shape, const CosmosItem *item, ItemRow *row)
+void
+ItemRowTakeTime(const ItemShape *shape, const Jsonb *doc, ItemRow *row)
 {
 	const ItemColumn *column = &shape->columns[shape->ts];
 	JsonbValue	seconds;
 	double		since;
 
 	row->nulls[shape->ts] = true;
-	if (getKeyJsonValueFromContainer(&item->doc->root, "_ts", 3, &seconds) != NULL && seconds.type == jbvNumeric)
+	if (getKeyJsonValueFromContainer(unconstify(JsonbContainer *, &doc->root), "_ts", 3, &seconds) != NULL && seconds.type == jbvNumeric)
 	{
 		since = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(seconds.val.numeric)));
 		/* up to the year 9999; what is beyond is no time */
@@ -539,7 +544,7 @@ ItemRowMake(const ItemShape *shape, const CosmosItem *source, ItemRow *row, Item
 		memcpy(row->original, item.doc, VARSIZE(item.doc));
 	}
 	if (shape->ts >= 0)
-		make_ts(shape, &item, row);
+		ItemRowTakeTime(shape, item.doc, row);
 	row->values[shape->doc] = JsonbPGetDatum(SystemPropertiesRemove(item.doc, shape->stripped));
 	return true;
 }

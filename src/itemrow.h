@@ -94,6 +94,12 @@ extern bool ItemRowIsFault(int sqlerrcode);
  */
 extern bool ItemRowTakeKey(const ItemShape *shape, int level, const JsonbValue *value, ItemRow *row, ItemProblem *problem);
 
+/* The same for the id, where it has a column of its own. */
+extern bool ItemRowTakeId(const ItemShape *shape, const JsonbValue *id, ItemRow *row, ItemProblem *problem);
+
+/* The time of the last change, from the seconds since 1970 that a document tells; timeless if it doesn't. */
+extern void ItemRowTakeTime(const ItemShape *shape, const Jsonb *doc, ItemRow *row);
+
 /* The partition key and the id, for messages: key ["a","b"], id "1". */
 extern char *ItemRowName(const ItemShape *shape, const ItemRow *row);
 
