@@ -32,8 +32,8 @@
 
 #include "compat.h"
 #include "conversion.h"
-#include "layout.h"
 #include "itemsview.h"
+#include "layout.h"
 #include "obstacle.h"
 #include "path.h"
 #include "privileges.h"

@@ -213,7 +213,7 @@ recognise_encoding(ExportFile *file)
 		 /* a file may come in small pieces */ ;
 	refuse_utf32(file);
 	length = file->plain.length;
-	if (length >= 3 && memcmp(first, "\xEF\xBB\xBF", 3) == 0)
+	if (length >= 3 && memcmp(first, UTF8_MARK, 3) == 0)
 		file->mark = 3;
 	else if (length >= 2 && first[0] == 0xFF && first[1] == 0xFE)
 		file->mark = 2, file->encoding = EXPORT_UTF16LE;

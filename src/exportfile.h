@@ -19,6 +19,9 @@ typedef enum ExportEncoding
 
 typedef struct ExportFile ExportFile;
 
+/* The byte order mark in UTF-8. */
+#define UTF8_MARK			"\xEF\xBB\xBF"
+
 /* Open a file of the server.  Errors: those of the operating system; 42809 for what is no regular file; 0A000 for UTF-32. */
 extern ExportFile *ExportFileOpen(const char *path);
 

@@ -28,6 +28,7 @@
 #include "compat.h"
 #include "conversion.h"
 #include "definition.h"
+#include "exportfile.h"
 #include "indexingpolicy.h"
 #include "itemsview.h"
 #include "layout.h"
@@ -48,8 +49,6 @@ static const struct
 	{"boolean", "bool", BOOLOID},
 	{"jsonb", "jsonb", JSONBOID}
 };
-
-#define BYTE_ORDER_MARK		"\xEF\xBB\xBF"
 
 typedef struct Making
 {
@@ -446,8 +445,8 @@ create_container_from_definition_text(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(0))
 	{
 		json = text_to_cstring(PG_GETARG_TEXT_PP(0));
-		if (strncmp(json, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
-			json += strlen(BYTE_ORDER_MARK);
+		if (strncmp(json, UTF8_MARK, strlen(UTF8_MARK)) == 0)
+			json += strlen(UTF8_MARK);
 		fcinfo->args[0].value = DirectFunctionCall1(jsonb_in, CStringGetDatum(json));
 	}
 	return create_container_from_definition(fcinfo);

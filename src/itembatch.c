@@ -3,8 +3,8 @@
  *		Writing rows of items to a container, a batch at a time.
  *
  * The fast way is COPY.  A batch is a subtransaction.  If COPY meets a row that is
- * there already, the batch is undone and done by INSERT ... ON CONFLICT, as a whole too if no trigger has a say.
- * If anything else is wrong with a row, the batch is undone and its halves are
+ * there already, the batch is undone and done by INSERT ... ON CONFLICT: by one statement,
+ * or row by row if triggers or row security have a say.  If anything else is wrong with a row, the batch is undone and its halves are
  * tried, and theirs, down to the row that is refused.
  *
  * Statements run under the session's search_path, as triggers, defaults and key

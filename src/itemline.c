@@ -10,10 +10,9 @@
 
 #include "mb/pg_wchar.h"
 
+#include "exportfile.h"
 #include "itemline.h"
 #include "jsonscan.h"
-
-#define MARK				"\xEF\xBB\xBF"	/* in UTF-8 */
 
 typedef struct Line
 {
@@ -65,7 +64,7 @@ cut_mark(Line *line)
 {
 	int			encoding = GetDatabaseEncoding();
 
-	if ((encoding == PG_UTF8 || encoding == PG_SQL_ASCII) && line->length >= 3 && memcmp(line->text, MARK, 3) == 0)
+	if ((encoding == PG_UTF8 || encoding == PG_SQL_ASCII) && line->length >= 3 && memcmp(line->text, UTF8_MARK, 3) == 0)
 		cut_front(line, 3);
 }
 
