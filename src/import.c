@@ -196,7 +196,8 @@ way_to_load(const Import *import)
 	initStringInfo(&text);
 	if (!import->shape->generate_ids && FaultCountFind(import->reasons, "missing id") != NULL)
 		appendStringInfoString(&text, " With generate_ids => true, items without an id get one.");
-	if (FaultCountFind(import->reasons, "key of another type") != NULL || FaultCountFind(import->reasons, "key null") != NULL)
+	if (FaultCountFind(import->reasons, "key of another type") != NULL || FaultCountFind(import->reasons, "key not exact") != NULL ||
+		FaultCountFind(import->reasons, "key null") != NULL)
 		appendStringInfoString(&text, " For keys of other types make the container with key_types of partitionkey.create_container_from_definition;"
 							   " a column of type jsonb takes them all.");
 	return text.data;
