@@ -56,6 +56,7 @@ SELECT partitionkey.create_container('wide', '{/pk}', '{2}', 'cosmos');
 CALL write('{"id": "1", "pk": 9007199254740992}', '{"id": "2", "pk": 9007199254740993}');
 SELECT * FROM load('wide');
 SELECT pk, id FROM wide ORDER BY pk;
+SELECT * FROM load('wide', ARRAY['(doc->>''pk'')::bigint + 2']);
 SET client_min_messages = warning;
 -- The id is no exception.
 CREATE TABLE ids (pk text, id varchar(4), doc jsonb, PRIMARY KEY (pk, id));
@@ -118,6 +119,8 @@ SELECT * FROM load('texts', ARRAY['(SELECT count(*) FROM pg_class WHERE relname 
 SELECT * FROM load('texts', ARRAY['rank() OVER ()']);
 SELECT * FROM load('texts', ARRAY['unnest(ARRAY[''a'', ''b''])']);
 SELECT * FROM load('texts', ARRAY['unnest(ARRAY[]::text[])']);
+SELECT * FROM load('texts', ARRAY['1) AS k0 UNION SELECT (2']);
+SELECT reasons FROM load('mixed', ARRAY['item']);
 SELECT * FROM load('texts', ARRAY['']);
 SELECT * FROM load('fitted', ARRAY['1), (2', NULL, NULL]);
 

@@ -156,8 +156,14 @@ count_key(Import *import, const CosmosItem *item, const ItemRow *row)
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(import->fault_context);
 	}
+}
+
+/* Count an item whose key is not the number that it seems to be. */
+static void
+count_inexact(Import *import, const ItemRow *row)
+{
 	if (row->inexact && import->inexact++ == 0)
-		import->first_inexact = MemoryContextStrdup(import->context, place_of(item));
+		import->first_inexact = MemoryContextStrdup(import->context, place_of(&row->item));
 }
 
 static void
@@ -236,6 +242,8 @@ count_row(ItemRow *row, RowOutcome outcome, const ItemProblem *problem, void *st
 {
 	Import	   *import = state;
 
+	/* keys by expressions are known by now */
+	count_inexact(import, row);
 	switch (outcome)
 	{
 		case ROW_LOADED:
@@ -285,6 +293,7 @@ add_item(Import *import, const CosmosItem *item)
 	count_key(import, item, row);
 	if (!sound)
 	{
+		count_inexact(import, row);
 		put_into_quarantine(import, item, &problem);
 		return;
 	}

@@ -54,7 +54,8 @@ columns_of_row(SPIPlanPtr plan)
 		return NULL;
 	source = linitial(SPI_plan_get_plan_sources(plan));
 	query = linitial_node(Query, source->query_list);
-	return query->hasAggs || query->hasWindowFuncs || query->hasTargetSRFs ? NULL : source->resultDesc;
+	return query->hasAggs || query->hasWindowFuncs || query->hasTargetSRFs || query->setOperations != NULL ? NULL :
+		source->resultDesc;
 }
 
 /*
