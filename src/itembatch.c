@@ -50,9 +50,9 @@ struct ItemBatch
 	Oid			relid;
 	bool		unique;			/* there is a unique index on key and id */
 	char	   *arbiter;		/* its columns; NULL if there is none, or the user may not look into them */
-	TransactionId asked;		/* in which the following two were found out */
+	TransactionId asked;		/* in which the following were found out */
 	bool		secured;		/* row security applies, which COPY doesn't know */
-	bool		triggered;		/* a trigger can leave rows out, or change them */
+	int			triggers;		/* that can leave rows out, or change them; -1 if they have not been counted yet */
 	int			leaves;			/* of the container; 0 if they have not been counted yet */
 	bool		inserting;		/* the last batch met rows that were there, and so may the next one: COPY is not tried */
 
@@ -381,6 +381,22 @@ replace_rows(ItemBatch *batch, ItemRow **rows, int n, bool singly)
 	}
 }
 
+/* Whether a trigger can leave rows out or change them, so that only of a single one is known what has become of it. */
+static bool
+has_row_triggers(ItemBatch *batch)
+{
+	if (batch->triggers < 0)
+	{
+		int			nestlevel = SqlBegin();
+
+		batch->triggers = SqlCount("SELECT count(*) FROM pg_trigger t JOIN pg_partition_tree(%u) p ON t.tgrelid = p.relid"
+								   " WHERE t.tgtype & %d = %d AND t.tgenabled <> 'D'", batch->relid,
+								   TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE, TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE);
+		SqlEnd(nestlevel);
+	}
+	return batch->triggers > 0;
+}
+
 /*
  * Insert rows that are not there yet.  Where a trigger may have left out what was not inserted, rows that are there
  * have to be told by an error.
@@ -388,7 +404,7 @@ replace_rows(ItemBatch *batch, ItemRow **rows, int n, bool singly)
 static void
 add_rows(ItemBatch *batch, ItemRow **rows, int n, bool singly)
 {
-	bool		skips = batch->arbiter != NULL && (!batch->triggered || batch->on_conflict == CONFLICT_SKIP);
+	bool		skips = batch->arbiter != NULL && (batch->on_conflict == CONFLICT_SKIP || !has_row_triggers(batch));
 	const char *conflict = skips ? psprintf(" ON CONFLICT (%s) DO NOTHING", batch->arbiter) : "";
 	SPIPlanPtr	plan = prepare_insert(batch, singly || !skips ? conflict :
 									  psprintf("%s RETURNING %s", conflict, batch->arbiter));
@@ -406,24 +422,11 @@ add_rows(ItemBatch *batch, ItemRow **rows, int n, bool singly)
 	}
 }
 
-/* Whether a trigger can leave rows out or change them, so that only of a single one is known what has become of it. */
-static bool
-has_row_triggers(const ItemBatch *batch)
-{
-	int			nestlevel = SqlBegin();
-	int64		triggers = SqlCount("SELECT count(*) FROM pg_trigger t JOIN pg_partition_tree(%u) p ON t.tgrelid = p.relid"
-									" WHERE t.tgtype & %d = %d AND t.tgenabled <> 'D'", batch->relid,
-									TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE, TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE);
-
-	SqlEnd(nestlevel);
-	return triggers > 0;
-}
-
 /* Write rows by INSERT.  Row security would ask whether what a statement gives back may be seen. */
 static void
 insert_rows(ItemBatch *batch, ItemRow **rows, int n)
 {
-	bool		singly = n == 1 || batch->secured || batch->triggered;
+	bool		singly = n == 1 || batch->secured || has_row_triggers(batch);
 
 	table_close(open_container(batch), NoLock);
 	if (batch->on_conflict == CONFLICT_REPLACE)
@@ -721,21 +724,19 @@ ask_container(ItemBatch *batch)
 		return;
 	table_close(open_container(batch), NoLock);
 	batch->secured = check_enable_rls(batch->relid, InvalidOid, false) == RLS_ENABLED;
-	batch->triggered = has_row_triggers(batch);
+	batch->triggers = -1;
 	batch->asked = xid;
 }
 
 void
 ItemBatchWrite(ItemBatch *batch, ItemRow **rows, int n, RowReport report, void *state)
 {
-	MemoryContext context = CurrentMemoryContext;	/* which SPI leaves for its own */
 	bool		insert;
 
 	if (n == 0)
 		return;
 	ask_container(batch);
-	MemoryContextSwitchTo(context);
-	batch->context = context;
+	batch->context = CurrentMemoryContext;
 	batch->outcomes = palloc0(sizeof(RowOutcome) * n);
 	batch->problems = palloc(sizeof(ItemProblem) * n);
 	batch->report = report;
