@@ -123,9 +123,16 @@ SELECT container FROM made('{"id": "x", "partitionKey": {"paths": ["/a"], "versi
 SELECT container FROM made('{"id": "x", "partitionKey": {"paths": ["/a"], "version": 2}}', 'nowhere.x');
 SELECT container FROM made('{"id": "x", "partitionKey": {"paths": ["/a"], "version": 2}}', 'pg_temp.x');
 SELECT container FROM made(jsonb_build_object('id', repeat('x', 64), 'partitionKey', '{"paths": ["/a"], "version": 2}'::jsonb));
+SELECT container FROM made('{"id": "x", "partitionKey": {"paths": ["/a"], "version": 2}}', repeat('n', 64));
+SELECT container FROM made('{"id": "x", "partitionKey": {"paths": ["/a"], "version": 2}}', 'public."' || repeat('.', 64) || '"');
+SELECT container FROM made('{"id": "x", "partitionKey": {"paths": ["/a"], "version": 2}}', ' public . "' || repeat('""', 62) || 'N" ');
+-- The id may stand around the container alone.
+SELECT container FROM made('{"name": "account/database/AroundX", "properties": {"resource": {"partitionKey": {"paths": ["/a"], "version": 2}}}}');
+SELECT partitionkey.container_definition('aroundx');
 SELECT container FROM made('{"id": "x", "partitionKey": {"paths": ["/a"], "version": 2}}', partitions => '{3}');
 SET client_min_messages = warning;
-DROP TABLE "My ""Orders""", "orders-2025", orders_2, chosen, "public"."The other";
+DROP TABLE "My ""Orders""", "orders-2025", orders_2, chosen, "public"."The other", aroundx;
+SELECT format('DROP TABLE public.%I', repeat('"', 62) || 'N') \gexec
 RESET client_min_messages;
 
 -- Every member without effect is told, the one for all properties with what to do

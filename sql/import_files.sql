@@ -49,5 +49,5 @@ SELECT partitionkey.create_container_from_definition(E'\uFEFF{"id": "marked", "p
 SELECT partitionkey.create_container_from_definition('{"id": "a", }');
 SELECT partitionkey.create_container_from_definition(definition => NULL);
 
-COPY (SELECT) TO PROGRAM 'rm import_files.json';
+COPY (SELECT WHERE false) TO PROGRAM 'rm import_files.json';
 DROP SCHEMA import_files CASCADE;

@@ -115,7 +115,7 @@ SELECT to_regclass('shop'), to_regclass('shop_items'), to_regclass('upsert');
 DROP TABLE other;
 SELECT to_regclass('other'), to_regclass('other_items');
 
-COPY (SELECT) TO PROGRAM 'rm items_view.json';
+COPY (SELECT WHERE false) TO PROGRAM 'rm items_view.json';
 SET client_min_messages = warning;
 DROP SCHEMA items_view CASCADE;
 DROP ROLE items_view_writer;

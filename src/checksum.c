@@ -46,7 +46,7 @@ is_stripped(int stripped, const JsonbValue *name)
 Checksum
 ChecksumOf(Jsonb *doc, int stripped)
 {
-	Checksum	checksum = {0, 0, false};
+	Checksum	checksum = {0, 0};
 	JsonbIterator *iterator = JsonbIteratorInit(&doc->root);
 	JsonbIteratorToken token;
 	JsonbValue	value;
@@ -67,8 +67,6 @@ ChecksumOf(Jsonb *doc, int stripped)
 			depth++;
 		else if (token == WJB_END_OBJECT || token == WJB_END_ARRAY)
 			depth--;
-		if (depth == 1 && is_id && token != WJB_KEY)
-			checksum.has_id = token != WJB_VALUE || value.type != jbvNull;
 		member = add_token(member, token, &value);
 
 		/* The member ends with its value, or with the bracket that closes it. */

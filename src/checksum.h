@@ -14,10 +14,9 @@ typedef struct Checksum
 {
 	uint64		whole;
 	uint64		without_id;		/* of the document without its id */
-	bool		has_id;			/* that is not null */
 } Checksum;
 
-/* The checksum of a document without some of its system properties, one bit for each.  An id that is null is none. */
+/* The checksum of a document without some of its system properties, one bit for each. */
 extern Checksum ChecksumOf(Jsonb *doc, int stripped);
 
 #endif							/* PARTITIONKEY_CHECKSUM_H */

@@ -329,6 +329,19 @@ merged(Datum json, const char *members)
 	return DirectFunctionCall2(jsonb_concat, json, DirectFunctionCall1(jsonb_in, CStringGetDatum(members)));
 }
 
+/* The id as the member of an object. */
+static char *
+id_member(const char *id)
+{
+	StringInfoData json;
+
+	initStringInfo(&json);
+	appendStringInfoString(&json, "{\"id\": ");
+	escape_json(&json, id);
+	appendStringInfoChar(&json, '}');
+	return json.data;
+}
+
 /* The container's part of the definition as it is kept: what the service sets is left out, kind and version are told. */
 static Jsonb *
 kept(const Definition *definition, const JsonbValue *container)
@@ -344,6 +357,8 @@ kept(const Definition *definition, const JsonbValue *container)
 	key_json = merged(JsonbPGetDatum(JsonbValueToJsonb(&key)),
 					  psprintf("{\"kind\": \"%s\", \"version\": %d}", definition->kind, definition->version));
 	json = merged(json, psprintf("{\"partitionKey\": %s}", DatumGetCString(DirectFunctionCall1(jsonb_out, key_json))));
+	if (definition->id != NULL) /* it may stand around the container only */
+		json = merged(json, id_member(definition->id));
 	return DatumGetJsonbP(JsonbStripNulls(json));
 }
 
@@ -420,16 +435,11 @@ DefinitionOf(const Container *container)
 {
 	Jsonb	   *json = RegistryDefinition(container);
 	JsonbValue	root;
-	StringInfoData id;
 
 	if (json == NULL)
 		json = minimal_definition(container);
 	root = MemberRoot(json);
-	initStringInfo(&id);
-	appendStringInfoString(&id, "{\"id\": ");
-	escape_json(&id, current_id(container, &root));
-	appendStringInfoChar(&id, '}');
-	return DatumGetJsonbP(merged(JsonbPGetDatum(json), id.data));
+	return DatumGetJsonbP(merged(JsonbPGetDatum(json), id_member(current_id(container, &root))));
 }
 
 /* container_definition(container regclass) returns jsonb */

@@ -208,6 +208,7 @@ table_named(text *name)
 	List	   *names = NIL;
 	ListCell   *cell;
 
+	CheckNameLengths(given);
 	if (!SplitIdentifierString(pstrdup(given), '.', &parts) || parts == NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_NAME),

@@ -95,7 +95,19 @@ place_of(const CosmosItem *item)
 	return psprintf("%s, line " INT64_FORMAT, item->file, item->line);
 }
 
-/* Note the paths of properties, down to a depth, since one of them may have been meant. */
+/* Whether a path is noted. */
+static bool
+is_known(const Import *import, const char *path)
+{
+	ListCell   *cell;
+
+	foreach(cell, import->known)
+		if (strcmp(lfirst(cell), path) == 0)
+			return true;
+	return false;
+}
+
+/* Note the paths of properties, down to a depth and up to a number, since one of them may have been meant. */
 static void
 note_properties(Import *import, JsonbContainer *object, const char *prefix, int depth)
 {
@@ -104,19 +116,20 @@ note_properties(Import *import, JsonbContainer *object, const char *prefix, int 
 	JsonbIteratorToken token;
 	const char *path = NULL;
 
-	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
+	while (list_length(import->known) < KNOWN_PROPERTIES && (token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
 	{
 		if (token == WJB_KEY)
 		{
 			char	   *segment = PathSegment(pnstrdup(value.val.string.val, value.val.string.len));
-			ListCell   *cell;
 
 			path = segment == NULL ? NULL : psprintf("%s%s", prefix, segment);
-			foreach(cell, import->known)
-				if (path != NULL && strcmp(lfirst(cell), path) == 0)
-					break;
-			if (path != NULL && cell == NULL && list_length(import->known) < KNOWN_PROPERTIES)
+			if (path != NULL && !is_known(import, path))
+			{
+				MemoryContext old = MemoryContextSwitchTo(import->context);
+
 				import->known = lappend(import->known, pstrdup(path));
+				MemoryContextSwitchTo(old);
+			}
 		}
 		else if (token == WJB_VALUE && path != NULL && depth > 1 &&
 				 value.type == jbvBinary && JsonContainerIsObject(value.val.binary.data))
@@ -138,12 +151,19 @@ count_key(Import *import, const CosmosItem *item, const ItemRow *row)
 		import->undefined[i]++;
 		if (import->undefined[i] > MISSING_ITEMS)
 			continue;
-		old = MemoryContextSwitchTo(import->context);
+		old = MemoryContextSwitchTo(import->fault_context);
 		note_properties(import, &item->doc->root, "", list_length(import->shape->names[i]));
 		MemoryContextSwitchTo(old);
+		MemoryContextReset(import->fault_context);
 	}
+}
+
+/* Count an item whose key is not the number that it seems to be. */
+static void
+count_inexact(Import *import, const ItemRow *row)
+{
 	if (row->inexact && import->inexact++ == 0)
-		import->first_inexact = MemoryContextStrdup(import->context, place_of(item));
+		import->first_inexact = MemoryContextStrdup(import->context, place_of(&row->item));
 }
 
 static void
@@ -182,7 +202,8 @@ way_to_load(const Import *import)
 	initStringInfo(&text);
 	if (!import->shape->generate_ids && FaultCountFind(import->reasons, "missing id") != NULL)
 		appendStringInfoString(&text, " With generate_ids => true, items without an id get one.");
-	if (FaultCountFind(import->reasons, "key of another type") != NULL || FaultCountFind(import->reasons, "key null") != NULL)
+	if (FaultCountFind(import->reasons, "key of another type") != NULL || FaultCountFind(import->reasons, "key not exact") != NULL ||
+		FaultCountFind(import->reasons, "key null") != NULL)
 		appendStringInfoString(&text, " For keys of other types make the container with key_types of partitionkey.create_container_from_definition;"
 							   " a column of type jsonb takes them all.");
 	return text.data;
@@ -221,6 +242,8 @@ count_row(ItemRow *row, RowOutcome outcome, const ItemProblem *problem, void *st
 {
 	Import	   *import = state;
 
+	/* keys by expressions are known by now */
+	count_inexact(import, row);
 	switch (outcome)
 	{
 		case ROW_LOADED:
@@ -265,16 +288,18 @@ add_item(Import *import, const CosmosItem *item)
 
 	import->read++;
 	import->nitems++;
+	/* what a faulty one needs is kept until the end of the batch as well */
+	import->bytes += 2 * item->length + sizeof(ItemRow);
 	count_key(import, item, row);
 	if (!sound)
 	{
+		count_inexact(import, row);
 		put_into_quarantine(import, item, &problem);
 		return;
 	}
 	/* should it be refused, its text is wanted */
 	row->item.text = pnstrdup(item->text, item->length);
 	import->rows[import->nrows++] = row;
-	import->bytes += 2 * item->length + sizeof(ItemRow);
 }
 
 static void

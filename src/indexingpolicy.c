@@ -281,7 +281,10 @@ plan_composite(Plan *plan, const JsonbValue *composite)
 		index.label = add_label(plan->container, index.label, path->names);
 	}
 	if (columns.len == 0)
+	{
+		add_idle(plan, "indexingPolicy.compositeIndexes [] (it has no paths)");
 		return;
+	}
 	index.columns = columns.data;
 	add_index(plan, index);
 }

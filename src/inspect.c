@@ -230,6 +230,8 @@ path_note(const Inspection *in, AskedPath *path, List *known)
 		add_note(&note, PropertiesMissing(path->path, missing, missing < 0.5 ? NIL : known));
 	if (others > 0)
 		add_note(&note, psprintf("%s with an object or array there, which can't be a key", several(others, "item")));
+	if (path->too_large > 0)
+		add_note(&note, psprintf("%s that no binary64 holds, which can't be a key", several(path->too_large, "number")));
 	if (path->too_long > 0)
 		add_note(&note, psprintf("%s over the limit of %d bytes", several(path->too_long, "value"), MAX_VALUE_BYTES));
 	if (exact > rounded)

@@ -64,7 +64,7 @@ static bool
 count_value(const Inspection *in, Values *values, JsonbValue *value, Component *c)
 {
 	values->types[value_type(value)]++;
-	if (value->type == jbvBinary || !ComponentSetJsonbValue(c, value))
+	if (value->type == jbvBinary || !ComponentSetJsonbValue(c, value) || (c->type == COMPONENT_NUMBER && isinf(c->number)))
 		return false;
 	if (TallyAdd(&values->tally, Position(HASH_XXHASH, c)))
 		keep(in, &values->largest, value);
@@ -72,7 +72,7 @@ count_value(const Inspection *in, Values *values, JsonbValue *value, Component *
 }
 
 static Member *
-new_member(Inspection *in, const Member *parent, const JsonbValue *key)
+new_member(Inspection *in, Member *parent, const JsonbValue *key)
 {
 	MemoryContext old = MemoryContextSwitchTo(in->context);
 	Member	   *member = palloc0(sizeof(Member));
@@ -83,6 +83,12 @@ new_member(Inspection *in, const Member *parent, const JsonbValue *key)
 	segment = PathSegment(member->name);
 	/* What no path can name is listed, too. */
 	member->path = psprintf("%s%s", parent->path, segment ? segment : psprintf("/\"%s\"", member->name));
+	member->parent = parent;
+	if (parent->last == NULL)
+		parent->first = member;
+	else
+		parent->last->next = member;
+	parent->last = member;
 	member->system = parent == &in->root && PropertyIsSystem(member->name, member->length);
 	TallyInit(&member->values.tally, PROPERTY_VALUES);
 	in->properties++;
@@ -96,18 +102,22 @@ is_named(const Member *member, const JsonbValue *key)
 	return member->length == key->val.string.len && memcmp(member->name, key->val.string.val, member->length) == 0;
 }
 
-/* The member of a property among all of its parent, made if there is none; NULL if there are too many. */
+/* The member of a property, made if there is none; NULL if there are too many. */
 static Member *
 find_member(Inspection *in, Member *parent, const JsonbValue *key)
 {
-	Member	  **place = &parent->first;
+	uint32		hash = hash_combine(parent->hash, hash_bytes((unsigned char *) key->val.string.val, key->val.string.len));
+	Member	  **place = &in->buckets[hash % MEMBER_BUCKETS];
 
-	while (*place != NULL && !is_named(*place, key))
-		place = &(*place)->next;
+	while (*place != NULL && !((*place)->parent == parent && is_named(*place, key)))
+		place = &(*place)->next_in_bucket;
 	if (*place == NULL && in->properties == MAX_PROPERTIES)
 		in->too_many = true;
 	else if (*place == NULL)
+	{
 		*place = new_member(in, parent, key);
+		(*place)->hash = hash;
+	}
 	return *place;
 }
 
@@ -188,7 +198,10 @@ count_path(Inspection *in, AskedPath *path, Jsonb *doc, Component *c)
 	if (ExtractValue(&doc->root, path->names, &value))
 	{
 		if (!count_value(in, &path->values, &value, c))
+		{
+			path->too_large += value.type == jbvNumeric;
 			return false;
+		}
 		path->too_long += KeyValueTooLong(c);
 		count_large_number(path, &value, c);
 		return true;

@@ -15,6 +15,7 @@
 #include "tally.h"
 
 #define MAX_PROPERTIES		1000
+#define MEMBER_BUCKETS		1024
 
 /* Types of values, in the order in which they are told. */
 typedef enum ValueType
@@ -42,8 +43,12 @@ typedef struct Member
 	char	   *name;
 	int			length;
 	char	   *path;
+	struct Member *parent;
 	struct Member *first;		/* properties of the object here */
+	struct Member *last;
 	struct Member *next;		/* after this one */
+	struct Member *next_in_bucket;
+	uint32		hash;			/* of the path */
 	struct Member *expected;	/* of those below it, the one that comes next */
 	bool		system;			/* Cosmos DB puts it into every item */
 	Values		values;
@@ -57,6 +62,7 @@ typedef struct AskedPath
 	Values		values;
 	int64		undefined;
 	int64		too_long;		/* values over the limit */
+	int64		too_large;		/* numbers that no binary64 holds */
 	Tally		exact;			/* integers that a binary64 can't tell apart, as they are written */
 	Tally		rounded;		/* and as Cosmos DB takes them */
 } AskedPath;
@@ -81,6 +87,7 @@ typedef struct Inspection
 	Count		faults[ITEM_FAULTS];
 	Count		ids[ID_FAULTS];
 	Member		root;
+	Member	   *buckets[MEMBER_BUCKETS];	/* all members, by their hash */
 	int			properties;
 	bool		too_many;		/* properties, so that some are not counted */
 	int			npaths;

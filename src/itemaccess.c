@@ -201,11 +201,6 @@ fill(ItemAccess *access, Relation rel)
 	MemoryContextSwitchTo(access->context);
 	access->container = ContainerLookup(access->relid, false);
 	access->shape = ItemShapeFind(rel, access->container, NULL, false, false);
-	/* the time of a change is that of the change */
-	if (access->shape->estate != NULL)
-		FreeExecutorState(access->shape->estate);
-	access->shape->estate = NULL;
-	access->shape->ts_default = NULL;
 	access->identity = Max(access->container->levels, access->shape->id + 1);
 	access->has_etag = EtagColumn(rel) != InvalidAttrNumber;
 	access->index = InvalidOid;

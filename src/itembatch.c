@@ -16,6 +16,7 @@
 #include "access/xact.h"
 #include "catalog/pg_trigger.h"
 #include "common/hashfn.h"
+#include "executor/executor.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -26,6 +27,7 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/rls.h"
+#include "utils/snapmgr.h"
 
 #include "compat.h"
 #include "itembatch.h"
@@ -48,7 +50,9 @@ struct ItemBatch
 	Oid			relid;
 	bool		unique;			/* there is a unique index on key and id */
 	char	   *arbiter;		/* its columns; NULL if there is none, or the user may not look into them */
+	TransactionId asked;		/* in which the following were found out */
 	bool		secured;		/* row security applies, which COPY doesn't know */
+	int			triggers;		/* that can leave rows out, or change them; -1 if they have not been counted yet */
 	int			leaves;			/* of the container; 0 if they have not been counted yet */
 	bool		inserting;		/* the last batch met rows that were there, and so may the next one: COPY is not tried */
 
@@ -56,11 +60,12 @@ struct ItemBatch
 	RowReport	report;
 	void	   *state;
 	RowOutcome *outcomes;		/* of the rows of an attempt */
+	ItemProblem *problems;		/* of those that it refuses before they are written */
 	ErrorData  *error;			/* of the last attempt that failed */
 };
 
-/* A way to write rows, in a subtransaction with an SPI connection of its own; may set outcomes. */
-typedef void (*WriteMethod) (ItemBatch *batch, ItemRow **rows, int n);
+/* Something that is done with rows, in a subtransaction with an SPI connection of its own; may set outcomes. */
+typedef void (*RowMethod) (ItemBatch *batch, ItemRow **rows, int n);
 
 static const char *const conflict_names[] = {
 	[CONFLICT_QUARANTINE] = "quarantine",
@@ -376,12 +381,32 @@ replace_rows(ItemBatch *batch, ItemRow **rows, int n, bool singly)
 	}
 }
 
-/* Insert rows that are not there yet. */
+/* Whether a trigger can leave rows out or change them, so that only of a single one is known what has become of it. */
+static bool
+has_row_triggers(ItemBatch *batch)
+{
+	if (batch->triggers < 0)
+	{
+		int			nestlevel = SqlBegin();
+
+		batch->triggers = SqlCount("SELECT count(*) FROM pg_trigger t JOIN pg_partition_tree(%u) p ON t.tgrelid = p.relid"
+								   " WHERE t.tgtype & %d = %d AND t.tgenabled <> 'D'", batch->relid,
+								   TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE, TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE);
+		SqlEnd(nestlevel);
+	}
+	return batch->triggers > 0;
+}
+
+/*
+ * Insert rows that are not there yet.  Where a trigger may have left out what was not inserted, rows that are there
+ * have to be told by an error.
+ */
 static void
 add_rows(ItemBatch *batch, ItemRow **rows, int n, bool singly)
 {
-	const char *conflict = batch->arbiter ? psprintf(" ON CONFLICT (%s) DO NOTHING", batch->arbiter) : "";
-	SPIPlanPtr	plan = prepare_insert(batch, singly || batch->arbiter == NULL ? conflict :
+	bool		skips = batch->arbiter != NULL && (batch->on_conflict == CONFLICT_SKIP || !has_row_triggers(batch));
+	const char *conflict = skips ? psprintf(" ON CONFLICT (%s) DO NOTHING", batch->arbiter) : "";
+	SPIPlanPtr	plan = prepare_insert(batch, singly || !skips ? conflict :
 									  psprintf("%s RETURNING %s", conflict, batch->arbiter));
 	int			step = singly ? 1 : n;
 
@@ -389,25 +414,12 @@ add_rows(ItemBatch *batch, ItemRow **rows, int n, bool singly)
 		insert_new(batch, plan, rows + i, step, batch->outcomes + i);
 	for (int i = 0; i < n; i++)
 	{
-		if (batch->outcomes[i] == ROW_LOADED)
+		if (batch->outcomes[i] == ROW_LOADED || !skips)
 			continue;
 		batch->inserting = true;
 		if (batch->on_conflict != CONFLICT_SKIP)
 			batch->outcomes[i] = ROW_REFUSED;
 	}
-}
-
-/* Whether a trigger can leave rows out or change them, so that only of a single one is known what has become of it. */
-static bool
-has_row_triggers(const ItemBatch *batch)
-{
-	int			nestlevel = SqlBegin();
-	int64		triggers = SqlCount("SELECT count(*) FROM pg_trigger t JOIN pg_partition_tree(%u) p ON t.tgrelid = p.relid"
-									" WHERE t.tgtype & %d = %d AND t.tgenabled <> 'D'", batch->relid,
-									TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE, TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE);
-
-	SqlEnd(nestlevel);
-	return triggers > 0;
 }
 
 /* Write rows by INSERT.  Row security would ask whether what a statement gives back may be seen. */
@@ -427,24 +439,14 @@ insert_rows(ItemBatch *batch, ItemRow **rows, int n)
  * Attempts
  */
 
-/* Compute the keys that are given by expressions. */
-static void
-compute_keys(const ItemBatch *batch, ItemRow **rows, int n)
-{
-	SPIPlanPtr	plan = ItemKeysPrepare(batch->shape);
-
-	for (int i = 0; plan != NULL && i < n; i++)
-		ItemKeysCompute(batch->shape, plan, rows[i], batch->context);
-}
-
 /*
- * Write rows in a subtransaction; false if one of them is refused, and then all
+ * Do something with rows in a subtransaction; false if one of them is refused, and then all
  * is undone.
  *
  * COPY would report its own progress: the load reports that of the whole.
  */
 static bool
-attempt(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
+attempt(ItemBatch *batch, RowMethod method, ItemRow **rows, int n)
 {
 	ResourceOwner owner = CurrentResourceOwner;
 	bool		tracked = pgstat_track_activities;
@@ -456,7 +458,6 @@ attempt(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
 	{
 		pgstat_track_activities = false;
 		SPI_connect();
-		compute_keys(batch, rows, n);
 		method(batch, rows, n);
 		SPI_finish();
 		ReleaseCurrentSubTransaction();
@@ -564,7 +565,7 @@ report_rows(ItemBatch *batch, ItemRow **rows, int n)
 }
 
 static void
-write_rows(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
+write_rows(ItemBatch *batch, RowMethod method, ItemRow **rows, int n)
 {
 	int			half = n / 2;
 
@@ -582,6 +583,104 @@ write_rows(ItemBatch *batch, WriteMethod method, ItemRow **rows, int n)
 		write_rows(batch, method, rows + half, n - half);
 	}
 }
+
+/*
+ * Completing rows
+ */
+
+/* The default of ts, for rows without a time. */
+static void
+set_times(const ItemShape *shape, ItemRow **rows, int n)
+{
+	EState	   *estate = CreateExecutorState();
+	ExprState  *expression = ExecPrepareExpr(shape->ts_default, estate);
+
+	for (int i = 0; i < n; i++)
+	{
+		if (!rows[i]->timeless)
+			continue;
+		/* a timestamptz is passed by value */
+		ResetPerTupleExprContext(estate);
+		rows[i]->values[shape->ts] = ExecEvalExprSwitchContext(expression, GetPerTupleExprContext(estate),
+															   &rows[i]->nulls[shape->ts]);
+	}
+	FreeExecutorState(estate);
+}
+
+/* Compute what rows have by code of the user's, keys and the time.  Not a way to write, but refuses rows as one does. */
+static void
+compute_values(ItemBatch *batch, ItemRow **rows, int n)
+{
+	MemoryContext old;
+	SPIPlanPtr	keys;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	keys = ItemKeysPrepare(batch->shape);
+	old = MemoryContextSwitchTo(batch->context);
+	for (int i = 0; keys != NULL && i < n; i++)
+		if (!ItemKeysCompute(batch->shape, keys, rows[i], &batch->problems[i]))
+			batch->outcomes[i] = ROW_REFUSED;
+	MemoryContextSwitchTo(old);
+	if (batch->shape->ts_default != NULL)
+		set_times(batch->shape, rows, n);
+	PopActiveSnapshot();
+}
+
+/* An expression, or the default, has raised an error for a row. */
+static void
+report_uncomputed(const ItemBatch *batch, ItemRow *row)
+{
+	const ErrorData *error = batch->error;
+	ItemProblem problem = {.reason = "refused", .detail = with_detail(error->message, error->detail)};
+
+	/* it is no key of the container's that is not unique */
+	if (error->sqlerrcode != ERRCODE_UNIQUE_VIOLATION)
+		problem.reason = reason_of(error->sqlerrcode);
+	batch->report(row, ROW_REFUSED, &problem, batch->state);
+}
+
+/* Complete rows, and report those that can't be; gives how many are left, which go to the front. */
+static int
+complete_rows(ItemBatch *batch, ItemRow **rows, int n)
+{
+	int			half = n / 2;
+	int			left = 0;
+
+	if (attempt(batch, compute_values, rows, n))
+	{
+		for (int i = 0; i < n; i++)
+		{
+			if (batch->outcomes[i] == ROW_REFUSED)
+				batch->report(rows[i], ROW_REFUSED, &batch->problems[i], batch->state);
+			else
+				rows[left++] = rows[i];
+		}
+		return left;
+	}
+	if (n == 1)
+	{
+		report_uncomputed(batch, rows[0]);
+		return 0;
+	}
+	left = complete_rows(batch, rows, half);
+	n = complete_rows(batch, rows + half, n - half);
+	memmove(rows + left, rows + half, sizeof(ItemRow *) * n);
+	return left + n;
+}
+
+/* Whether rows have to be completed. */
+static bool
+is_incomplete(const ItemShape *shape, ItemRow **rows, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (rows[i]->original != NULL || (rows[i]->timeless && shape->ts_default != NULL))
+			return true;
+	return false;
+}
+
+/*
+ * Batches
+ */
 
 /* Put rows in the order of the hash space by the first level, which has most to say about their leaf; those with the same key stay in order. */
 static void
@@ -606,26 +705,47 @@ sort_rows(const ItemBatch *batch, ItemRow **rows, int n)
 	pfree(placed);
 }
 
-/* Whether rows are sorted.  Of duplicates the first one is told, and keys by expressions come later. */
+/* Whether rows are sorted.  Of duplicates the first one is told. */
 static bool
 is_sorted(ItemBatch *batch)
 {
 	if (batch->leaves == 0)
 		batch->leaves = list_length(ContainerLeaves(batch->shape->container, NULL, 0));
-	return batch->leaves > COPY_BUFFERS && batch->on_conflict != CONFLICT_ERROR && batch->shape->keys[0] == NULL;
+	return batch->leaves > COPY_BUFFERS && batch->on_conflict != CONFLICT_ERROR;
+}
+
+/* Find out what others may have changed before this transaction; now that the container is locked, they can't. */
+static void
+ask_container(ItemBatch *batch)
+{
+	TransactionId xid = GetTopTransactionId();
+
+	if (batch->asked == xid)
+		return;
+	table_close(open_container(batch), NoLock);
+	batch->secured = check_enable_rls(batch->relid, InvalidOid, false) == RLS_ENABLED;
+	batch->triggers = -1;
+	batch->asked = xid;
 }
 
 void
 ItemBatchWrite(ItemBatch *batch, ItemRow **rows, int n, RowReport report, void *state)
 {
-	bool		insert = batch->secured || batch->inserting;
+	bool		insert;
 
-	if (n > 1 && is_sorted(batch))
-		sort_rows(batch, rows, n);
+	if (n == 0)
+		return;
+	ask_container(batch);
 	batch->context = CurrentMemoryContext;
 	batch->outcomes = palloc0(sizeof(RowOutcome) * n);
+	batch->problems = palloc(sizeof(ItemProblem) * n);
 	batch->report = report;
 	batch->state = state;
+	if (is_incomplete(batch->shape, rows, n))
+		n = complete_rows(batch, rows, n);
+	if (n > 1 && is_sorted(batch))
+		sort_rows(batch, rows, n);
+	insert = batch->secured || batch->inserting;
 	batch->inserting = false;
 	write_rows(batch, insert ? insert_rows : copy_rows, rows, n);
 }
@@ -714,7 +834,6 @@ ItemBatchNew(const ItemShape *shape, OnConflict on_conflict)
 	batch->unique = is_unique(shape);
 	/* ON CONFLICT looks into the columns of its index */
 	batch->arbiter = batch->unique && has_privilege(shape, 0, identity_size(shape), ACL_SELECT) ? identity_columns(shape) : NULL;
-	batch->secured = check_enable_rls(batch->relid, InvalidOid, false) == RLS_ENABLED;
 	if (on_conflict == CONFLICT_SKIP || on_conflict == CONFLICT_REPLACE)
 		check_finds(batch);
 	/* errors of key expressions are told now, not of each item */

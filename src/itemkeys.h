@@ -19,7 +19,7 @@ extern char **ItemKeysRead(const Container *container, ArrayType *array);
  */
 extern SPIPlanPtr ItemKeysPrepare(const ItemShape *shape);
 
-/* Compute the keys of a row that have expressions, into memory of a context.  Needs SPI. */
-extern void ItemKeysCompute(const ItemShape *shape, SPIPlanPtr plan, ItemRow *row, MemoryContext context);
+/* Compute the keys of a row that have expressions; false and the problem if the container can't have one.  Needs SPI. */
+extern bool ItemKeysCompute(const ItemShape *shape, SPIPlanPtr plan, ItemRow *row, ItemProblem *problem);
 
 #endif							/* PARTITIONKEY_ITEMKEYS_H */

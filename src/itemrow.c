@@ -27,6 +27,7 @@
 
 #include "compat.h"
 #include "extract.h"
+#include "fidelity.h"
 #include "itemid.h"
 #include "itemrow.h"
 #include "key.h"
@@ -155,11 +156,7 @@ find_other_columns(ItemShape *shape, Relation rel)
 	if (base_type(rel, ts) == TIMESTAMPTZOID)
 	{
 		shape->ts = add_column(shape, rel, ts);
-		if (build_column_default(rel, ts) != NULL)
-		{
-			shape->estate = CreateExecutorState();
-			shape->ts_default = ExecPrepareExpr((Expr *) build_column_default(rel, ts), shape->estate);
-		}
+		shape->ts_default = (Expr *) build_column_default(rel, ts);
 	}
 }
 
@@ -192,11 +189,14 @@ ItemShapeFits(const ItemShape *shape, Relation rel)
 	{
 		const ItemColumn *column = &shape->columns[i];
 		Form_pg_attribute att;
+		int32		typmod;
 
 		if (column->attnum > desc->natts)
 			return false;
 		att = TupleDescAttr(desc, column->attnum - 1);
+		typmod = att->atttypmod;
 		if (att->attisdropped || att->attgenerated || att->atttypid != column->declared ||
+			getBaseTypeAndTypmod(att->atttypid, &typmod) != column->type || typmod != column->typmod ||
 			strcmp(NameStr(att->attname), column->name) != 0)
 			return false;
 	}
@@ -236,7 +236,7 @@ set_problem(ItemProblem *problem, const char *reason, const char *path, char *de
 
 /*
  * A value of a column's type from its text, fitted to the type modifier; false and
- * the problem if it is not valid.  Errors are caught without a subtransaction: the input
+ * the problem if it is not valid, or is another one by then.  Errors are caught without a subtransaction: the input
  * functions of the types that can be keys, and those that fit a value to a length, only compute a value.
  */
 static bool
@@ -247,9 +247,16 @@ input_value(const ItemColumn *column, const char *path, char *text, Datum *value
 
 	PG_TRY();
 	{
+		const char *loss;
+
 		*value = OidInputFunctionCall(column->input, text, column->typioparam, -1);
 		if (OidIsValid(column->coercion))
 			*value = OidFunctionCall3(column->coercion, *value, Int32GetDatum(column->typmod), BoolGetDatum(false));
+		loss = FidelityLoss(column->type, text, *value);
+		if (loss != NULL)
+			valid = set_problem(problem, "key not exact", path,
+								psprintf("%s %s column \"%s\" of type %s", path, loss, column->name,
+										 format_type_with_typemod(column->type, column->typmod)));
 	}
 	PG_CATCH();
 	{
@@ -393,9 +400,12 @@ convert_scalar(const ItemColumn *column, const char *path, const JsonbValue *val
 
 /* Null, or undefined, for a column that has no place for it. */
 static bool
-no_place(const ItemColumn *column, const char *path, bool is_null, ItemProblem *problem)
+no_place(const ItemShape *shape, int level, bool is_null, ItemProblem *problem)
 {
-	char	   *what = is_null ? psprintf("%s is null", path) : psprintf("the item has no %s", path);
+	const ItemColumn *column = &shape->columns[level];
+	const char *path = shape->container->paths[level];
+	char	   *what = is_null ? psprintf("%s is null", path) :
+		shape->keys[level] ? psprintf("the expression for %s gives no value", path) : psprintf("the item has no %s", path);
 
 	return set_problem(problem, is_null ? "key null" : "key undefined", path,
 					   psprintf("%s, and column \"%s\" is of type %s; one of type jsonb holds %s", what, column->name,
@@ -419,9 +429,8 @@ check_key(const char *path, const JsonbValue *value, ItemProblem *problem)
 	return true;
 }
 
-/* Make a level's value, NULL for undefined, the one of a row. */
-static bool
-take_key(const ItemShape *shape, int level, const JsonbValue *value, ItemRow *row, ItemProblem *problem)
+bool
+ItemRowTakeKey(const ItemShape *shape, int level, const JsonbValue *value, ItemRow *row, ItemProblem *problem)
 {
 	const ItemColumn *column = &shape->columns[level];
 	const char *path = shape->container->paths[level];
@@ -435,7 +444,7 @@ take_key(const ItemShape *shape, int level, const JsonbValue *value, ItemRow *ro
 		return true;
 	}
 	if (value == NULL || value->type == jbvNull)
-		return no_place(column, path, value != NULL, problem);
+		return no_place(shape, level, value != NULL, problem);
 	if (value->type == jbvNumeric)
 		(void) binary64_number(value->val.numeric, &row->inexact);
 	return convert_scalar(column, path, value, &row->values[level], problem);
@@ -449,7 +458,7 @@ make_key(const ItemShape *shape, int level, const CosmosItem *item, ItemRow *row
 	bool		found = ExtractValue(&item->doc->root, shape->names[level], &value);
 
 	row->looked[level] = true;
-	return take_key(shape, level, found ? &value : NULL, row, problem);
+	return ItemRowTakeKey(shape, level, found ? &value : NULL, row, problem);
 }
 
 static Jsonb *
@@ -460,6 +469,17 @@ with_generated_id(Jsonb *doc)
 
 	/* it takes the place of one that is null */
 	return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(doc), id));
+}
+
+bool
+ItemRowTakeId(const ItemShape *shape, const JsonbValue *id, ItemRow *row, ItemProblem *problem)
+{
+	const ItemColumn *column = &shape->columns[shape->id];
+
+	if (id->type == jbvBinary)
+		return set_problem(problem, "id of another type", "/id", mismatch(column, "/id", KeyValueKind(id)));
+	return convert_scalar(column, "/id", id, &row->values[shape->id], problem) ||
+		set_problem(problem, "id of another type", "/id", problem->detail);
 }
 
 /* Find the item's id, or give it one. */
@@ -480,39 +500,31 @@ make_id(const ItemShape *shape, CosmosItem *item, ItemRow *row, ItemProblem *pro
 	if (fault != ID_SOUND && (is_string_type(column->type) || (fault != ID_NUMERIC && fault != ID_NO_STRING)))
 		return set_problem(problem, IdFaultName(fault), "/id", reason);
 	/* one that is part of the key is found with that */
-	if (shape->id < shape->container->levels)
-		return true;
-	if (id.type == jbvBinary || !convert_scalar(column, "/id", &id, &row->values[shape->id], problem))
-		return set_problem(problem, "id of another type", "/id", mismatch(column, "/id", KeyValueKind(&id)));
-	return true;
+	return shape->id < shape->container->levels || ItemRowTakeId(shape, &id, row, problem);
 }
 
-/* The time of the last change, from its seconds since 1970. */
-static void
-make_ts(const ItemShape *shape, const CosmosItem *item, ItemRow *row)
+void
+ItemRowTakeTime(const ItemShape *shape, const Jsonb *doc, ItemRow *row)
 {
+	const ItemColumn *column = &shape->columns[shape->ts];
 	JsonbValue	seconds;
 	double		since;
 
 	row->nulls[shape->ts] = true;
-	if (getKeyJsonValueFromContainer(&item->doc->root, "_ts", 3, &seconds) != NULL && seconds.type == jbvNumeric)
+	if (getKeyJsonValueFromContainer(unconstify(JsonbContainer *, &doc->root), "_ts", 3, &seconds) != NULL && seconds.type == jbvNumeric)
 	{
 		since = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(seconds.val.numeric)));
 		/* up to the year 9999; what is beyond is no time */
 		if (fabs(since) < 253402300800.0)
 		{
 			row->values[shape->ts] = DirectFunctionCall1(float8_timestamptz, Float8GetDatum(since));
+			if (OidIsValid(column->coercion))
+				row->values[shape->ts] = OidFunctionCall2(column->coercion, row->values[shape->ts], Int32GetDatum(column->typmod));
 			row->nulls[shape->ts] = false;
 			return;
 		}
 	}
-	if (shape->ts_default != NULL)
-	{
-		/* a timestamptz is passed by value */
-		ResetPerTupleExprContext(shape->estate);
-		row->values[shape->ts] = ExecEvalExprSwitchContext(shape->ts_default, GetPerTupleExprContext(shape->estate),
-														   &row->nulls[shape->ts]);
-	}
+	row->timeless = true;
 }
 
 bool
@@ -540,7 +552,7 @@ ItemRowMake(const ItemShape *shape, const CosmosItem *source, ItemRow *row, Item
 		memcpy(row->original, item.doc, VARSIZE(item.doc));
 	}
 	if (shape->ts >= 0)
-		make_ts(shape, &item, row);
+		ItemRowTakeTime(shape, item.doc, row);
 	row->values[shape->doc] = JsonbPGetDatum(SystemPropertiesRemove(item.doc, shape->stripped));
 	return true;
 }
@@ -550,7 +562,7 @@ ItemRowMakePlace(const ItemShape *shape, const Key *key, const JsonbValue *id, I
 {
 	memset(row, 0, sizeof(ItemRow));
 	for (int i = 0; i < key->levels; i++)
-		if (!take_key(shape, i, key->values[i].type == jbvBinary ? NULL : &key->values[i], row, problem))
+		if (!ItemRowTakeKey(shape, i, key->values[i].type == jbvBinary ? NULL : &key->values[i], row, problem))
 			return false;
 	return id == NULL || shape->id < key->levels ||
 		convert_scalar(&shape->columns[shape->id], "/id", id, &row->values[shape->id], problem);
@@ -586,15 +598,17 @@ ItemRowIsFault(int sqlerrcode)
 	}
 }
 
-/* A column's value for a message. */
+/* A row's value of a column for a message. */
 static char *
-printed_value(const ItemColumn *column, Datum value)
+printed_value(const ItemShape *shape, const ItemRow *row, int column)
 {
 	Oid			output;
 	bool		varlena;
 
-	getTypeOutputInfo(column->type, &output, &varlena);
-	return OidOutputFunctionCall(output, value);
+	if (row->nulls[column])
+		return "null";
+	getTypeOutputInfo(shape->columns[column].type, &output, &varlena);
+	return OidOutputFunctionCall(output, row->values[column]);
 }
 
 char *
@@ -605,9 +619,9 @@ ItemRowName(const ItemShape *shape, const ItemRow *row)
 	initStringInfo(&name);
 	appendStringInfoString(&name, "key (");
 	for (int i = 0; i < shape->container->levels; i++)
-		appendStringInfo(&name, "%s%s", i > 0 ? ", " : "", printed_value(&shape->columns[i], row->values[i]));
+		appendStringInfo(&name, "%s%s", i > 0 ? ", " : "", printed_value(shape, row, i));
 	appendStringInfoChar(&name, ')');
 	if (shape->id >= shape->container->levels)
-		appendStringInfo(&name, ", id \"%s\"", printed_value(&shape->columns[shape->id], row->values[shape->id]));
+		appendStringInfo(&name, ", id \"%s\"", printed_value(shape, row, shape->id));
 	return name.data;
 }

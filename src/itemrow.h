@@ -9,8 +9,8 @@
 #ifndef PARTITIONKEY_ITEMROW_H
 #define PARTITIONKEY_ITEMROW_H
 
-#include "nodes/execnodes.h"
 #include "nodes/pg_list.h"
+#include "nodes/primnodes.h"
 #include "utils/rel.h"
 
 #include "item.h"
@@ -43,8 +43,7 @@ typedef struct ItemShape
 	char	   *keys[MAX_LEVELS];	/* SQL expressions to take them from instead, or NULL */
 	bool		generate_ids;
 	int			stripped;		/* system properties to take out, one bit for each */
-	ExprState  *ts_default;		/* of ts, for items without a time, or NULL .. */
-	EState	   *estate;			/* .. and what it is evaluated in */
+	Expr	   *ts_default;		/* of ts, for items without a time, or NULL */
 } ItemShape;
 
 /* A row that an item has become; all of it in memory of the caller. */
@@ -56,6 +55,7 @@ typedef struct ItemRow
 	bool		nulls[MAX_ITEM_COLUMNS];
 	bool		looked[MAX_LEVELS]; /* at the values of these levels; not behind what makes the item faulty */
 	bool		undefined[MAX_LEVELS];
+	bool		timeless;		/* has no time, so that ts gets its default */
 	bool		inexact;		/* a key is a number that no binary64 holds: Cosmos DB takes it for the nearest one */
 } ItemRow;
 
@@ -85,7 +85,7 @@ extern char *ItemShapeExpired(const ItemShape *shape, int32 default_ttl, const c
 
 /*
  * Make a row of an item; false and the problem if that is not possible.  The
- * item's doc is copied, its text isn't.
+ * item's doc is copied, its text isn't.  Keys by expressions, and defaults, are still to be computed.
  */
 extern bool ItemRowMake(const ItemShape *shape, const CosmosItem *item, ItemRow *row, ItemProblem *problem);
 
@@ -100,6 +100,18 @@ extern bool ItemRowsSamePlace(const ItemShape *shape, const ItemRow *a, const It
 
 /* Whether an error, by its SQLSTATE, tells something about the item at hand, and not about the whole load. */
 extern bool ItemRowIsFault(int sqlerrcode);
+
+/*
+ * Make a level's value, NULL for undefined, the one of a row.  A column keeps it as it is, or
+ * it is refused.
+ */
+extern bool ItemRowTakeKey(const ItemShape *shape, int level, const JsonbValue *value, ItemRow *row, ItemProblem *problem);
+
+/* The same for the id, where it has a column of its own. */
+extern bool ItemRowTakeId(const ItemShape *shape, const JsonbValue *id, ItemRow *row, ItemProblem *problem);
+
+/* The time of the last change, from the seconds since 1970 that a document tells; timeless if it doesn't. */
+extern void ItemRowTakeTime(const ItemShape *shape, const Jsonb *doc, ItemRow *row);
 
 /* The partition key and the id, for messages: key ["a","b"], id "1". */
 extern char *ItemRowName(const ItemShape *shape, const ItemRow *row);

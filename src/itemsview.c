@@ -117,6 +117,19 @@ current_statement(Relation rel)
 			 errhint("Make it anew with partitionkey.create_items_view.")));
 }
 
+/* Any view can have the trigger: the text of an item is in its first column. */
+static void
+check_column(Relation view)
+{
+	TupleDesc	desc = RelationGetDescr(view);
+
+	if (desc->natts < 1 || TupleDescAttr(desc, 0)->atttypid != TEXTOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("view \"%s\" has no first column of type text, for items", RelationGetRelationName(view)),
+				 errhint("Make a view with partitionkey.create_items_view.")));
+}
+
 /* Find out about the container at the first row of a statement. */
 static void
 prepare_statement(ItemsView *view, TriggerData *trigger)
@@ -128,6 +141,7 @@ prepare_statement(ItemsView *view, TriggerData *trigger)
 		OnConflictName(CONFLICT_QUARANTINE);
 	ItemShape  *shape = ItemShapeFind(rel, container, NULL, false, false);
 
+	check_column(trigger->tg_relation);
 	table_close(rel, NoLock);
 	view->batch = ItemBatchNew(shape, OnConflictFromName(on_conflict));
 	view->shape = shape;
@@ -202,11 +216,12 @@ static Datum
 load_row(ItemsView *view, TriggerData *trigger)
 {
 	bool		isnull;
-	Datum		value = heap_getattr(trigger->tg_trigtuple, 1, RelationGetDescr(trigger->tg_relation), &isnull);
+	Datum		value;
 	MemoryContext old;
 
 	if (view->shape == NULL)
 		prepare_statement(view, trigger);
+	value = heap_getattr(trigger->tg_trigtuple, 1, RelationGetDescr(trigger->tg_relation), &isnull);
 	view->loaded = false;
 	old = MemoryContextSwitchTo(view->row_context);
 	if (isnull)
@@ -277,7 +292,7 @@ trigger_sql(const char *view, const char *name, const char *event, const char *e
 char *
 ItemsViewName(Oid container)
 {
-	return makeObjectName(get_rel_name(container), NULL, "items");
+	return NameAfter(container, "items");
 }
 
 List *

@@ -110,12 +110,14 @@ QuarantineFind(Oid container, const char *name, bool nameable)
 	if (name == NULL)
 	{
 		schema = get_rel_namespace(container);
-		quarantine->name = makeObjectName(get_rel_name(container), NULL, "quarantine");
+		quarantine->name = NameAfter(container, "quarantine");
 	}
 	else
 	{
-		RangeVar   *table = makeRangeVarFromNameList(textToQualifiedNameList(cstring_to_text(name)));
+		RangeVar   *table;
 
+		CheckNameLengths(name);
+		table = makeRangeVarFromNameList(textToQualifiedNameList(cstring_to_text(name)));
 		/* where a table of this name is, or else where it would be made */
 		relid = RangeVarGetRelid(table, NoLock, true);
 		schema = OidIsValid(relid) ? get_rel_namespace(relid) : RangeVarGetCreationNamespace(table);
@@ -148,24 +150,40 @@ create_table(const Quarantine *quarantine)
 }
 
 /*
- * The table, made if there is none.  Of several loads that want to make it, one does;
+ * The table of the name, locked so that it is not dropped before this transaction has put items in; InvalidOid
+ * if there is none.
+ */
+static Oid
+lock_table(const Quarantine *quarantine, Oid schema)
+{
+	Oid			relid;
+
+	while (OidIsValid(relid = get_relname_relid(quarantine->name, schema)))
+	{
+		check_table(relid, quarantine);
+		LockRelationOid(relid, RowExclusiveLock);
+		/* it may have been dropped, or renamed, while this waited */
+		if (get_relname_relid(quarantine->name, schema) == relid)
+			break;
+		UnlockRelationOid(relid, RowExclusiveLock);
+	}
+	return relid;
+}
+
+/*
+ * See that there is a table, and make it if need be.  Of several loads that want to make it, one does;
  * the others wait until its transaction has ended.
  */
 static void
 find_or_create(const Quarantine *quarantine)
 {
 	Oid			schema = get_namespace_oid(quarantine->schema, false);
-	Oid			relid = get_relname_relid(quarantine->name, schema);
 
-	if (!OidIsValid(relid))
-	{
-		check_can_create(schema, quarantine);
-		LockDatabaseObject(NamespaceRelationId, schema, 1 | (uint16) string_hash(quarantine->name, NAMEDATALEN), ExclusiveLock);
-		relid = get_relname_relid(quarantine->name, schema);
-	}
-	if (OidIsValid(relid))
-		check_table(relid, quarantine); /* it may be a new one */
-	else
+	if (OidIsValid(lock_table(quarantine, schema)))
+		return;
+	check_can_create(schema, quarantine);
+	LockDatabaseObject(NamespaceRelationId, schema, 1 | (uint16) string_hash(quarantine->name, NAMEDATALEN), ExclusiveLock);
+	if (!OidIsValid(lock_table(quarantine, schema)))
 		create_table(quarantine);
 }
 

@@ -4,9 +4,13 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
+
 #include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "commands/defrem.h"
+#include "common/hashfn.h"
 #include "executor/tstoreReceiver.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
@@ -263,4 +267,38 @@ QualifiedName(Oid relid)
 {
 	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
 									  get_rel_name(relid));
+}
+
+char *
+NameAfter(Oid relid, const char *label)
+{
+	char	   *name = get_rel_name(relid);
+
+	if (strlen(name) + 1 + strlen(label) < NAMEDATALEN)
+		return psprintf("%s_%s", name, label);
+	return makeObjectName(name, psprintf("%08x", string_hash(name, NAMEDATALEN)), label);
+}
+
+void
+CheckNameLengths(const char *names)
+{
+	bool		quoted = false;
+	int			length = 0;
+
+	for (const char *c = names; *c != '\0'; c++)
+	{
+		if (*c == '"' && !(quoted && c[1] == '"'))
+			quoted = !quoted;
+		else if (*c == '.' && !quoted)
+			length = 0;
+		else if (quoted || !isspace((unsigned char) *c))
+		{
+			c += *c == '"';		/* of two the second */
+			if (++length == NAMEDATALEN)
+				ereport(ERROR,
+						(errcode(ERRCODE_NAME_TOO_LONG),
+						 errmsg("name %s is too long", names),
+						 errdetail("A name has at most %d bytes.", NAMEDATALEN - 1)));
+		}
+	}
 }

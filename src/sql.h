@@ -74,4 +74,13 @@ extern void SqlExecuteInSession(const char *format,...) pg_attribute_printf(1, 2
 /* "schema"."name", quoted where needed; palloc'd. */
 extern char *QualifiedName(Oid relid);
 
+/*
+ * The name of what is named after a table: "orders_items".  If that would be too long, it is shortened, with a
+ * hash of the table's name in it, so that tables whose names begin alike don't share one.
+ */
+extern char *NameAfter(Oid relid, const char *label);
+
+/* Refuse a name, as SQL reads it, that has a part which would be cut (42622). */
+extern void CheckNameLengths(const char *names);
+
 #endif							/* PARTITIONKEY_SQL_H */

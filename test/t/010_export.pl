@@ -448,15 +448,14 @@ $path = file(qq({"id":"1","pk":"a","n":1,"x":1,"y":1}\n{"id":"2","pk":"a","n":1,
 $node->safe_psql('postgres', q{TRUNCATE c;
 	INSERT INTO c VALUES ('"a"', 1, '1', '{"id":"1","pk":"a","n":1,"x":1,"y":2}'), ('"a"', 1, '2', '{"id":"2","pk":"a","n":1,"x":2,"y":1}')});
 is($node->safe_psql('postgres', $verify =~ s/import\('c', '[^']*'/import('c', '$path'/r),
-	qq(["a", 1]|2|2|f|other content\n|2|2|f|1 of 1 logical partitions differ; items that can't be read: 1; items with an object or array as key: 1), 'members exchanged');
+	qq(["a", 1]|2|2|f|other content\n|2|2|f|1 of 1 logical partitions differ; items that can't be read: 1; items with an object, an array or a number out of range as key: 1), 'members exchanged');
 $node->safe_psql('postgres', 'TRUNCATE c');
 is($node->safe_psql('postgres', "SELECT * FROM partitionkey.verify_import('c', '" . file('[]') . "')"), '|0|0|0000000000000000|0000000000000000||0', 'nothing, twice');
 
-# Keys that differ in the last of a binary64's digits are told apart, and can be used as they are told.
+# Keys that differ in the last of a binary64's digits are told apart, and can be used as they are told; those that are out of range are none.
 $path = file(join "\n", map { qq({"id":"1","pk":$_,"n":1}) } qw(9007199254740990 9007199254740992 9007199254740994 0.1 0.10000000000000002 "Infinity" 1e400 -1e400 1e22));
-is($node->safe_psql('postgres', "SELECT string_agg(CASE WHEN key->>0 LIKE '%200000%' THEN left(key->>0, 3) || length(key->>0) ELSE (key->0)::text END, ' ' ORDER BY key),
-		count(DISTINCT CASE WHEN key->>0 NOT LIKE '%200000%' THEN partitionkey.epk_of('c', key) END) FROM partitionkey.verify_import('c', '$path') WHERE key IS NOT NULL"),
-	'"Infinity" -20310 0.1 0.10000000000000002 9007199254740990 9007199254740992 9007199254740994 10000000000000000000000 200309|7', 'numbers in keys');
+is($node->safe_psql('postgres', "SELECT string_agg((key->0)::text, ' ' ORDER BY key), count(DISTINCT partitionkey.epk_of('c', key)) FROM partitionkey.verify_import('c', '$path') WHERE key IS NOT NULL"),
+	'"Infinity" 0.1 0.10000000000000002 9007199254740990 9007199254740992 9007199254740994 10000000000000000000000|7', 'numbers in keys');
 
 # inspect_export and import_items say the same about ids.
 $path = file(join "\n", map { qq({"id":$_->[0],"pk":"a","n":1}) } [ 1 ], [ '""' ], [ 'null' ], [ 'true' ], [ '{}' ], [ '"' . 'x' x 1024 . '"' ], [ '"1"' ]);

@@ -270,6 +270,26 @@ is(value('SELECT line, reason FROM c_quarantine ORDER BY line'), "7|broken JSON\
 is(value("SELECT count(*) FROM c_items WHERE doc::jsonb->>'id' IS NOT NULL"), 998, 'and read');
 
 #
+# Memory: faulty items are not kept, nor all names of properties
+#
+
+sub peak
+{
+	my ($statement) = @_;
+	my $peak = q(SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\s+(\d+)')::int);
+	my ($before, $after) = (split /\n/, value("$peak; $statement; $peak"))[ 0, -1 ];
+
+	return ($after - $before) / 1024;
+}
+
+create('wide', 'pk text, id text, PRIMARY KEY (pk, id)', '{/pk}');
+PostgreSQL::Test::Utils::append_to_file("$dir/large.json", ('{"pk": 5, "t": "' . 'x' x 200_000 . "\"}\n") x 1000);
+cmp_ok(peak("SELECT quarantined FROM partitionkey.import_items('wide', '$dir/large.json', generate_ids => true)"), '<', 100, '200 MB of items that get an id and are faulty');
+PostgreSQL::Test::Utils::append_to_file("$dir/wide.json", ('{"id": "1", ' . join(', ', map { "\"k$_\": 1" } 1 .. 50_000) . ", \"x\": {}}\n") x 40);
+cmp_ok(peak("SELECT quarantined FROM partitionkey.import_items('wide', '$dir/wide.json')"), '<', 100, 'two million properties, but none of the key');
+unlink "$dir/large.json", "$dir/wide.json";
+
+#
 # Dump and restore
 #
 
