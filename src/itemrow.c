@@ -511,7 +511,8 @@ ItemRowTakeTime(const ItemShape *shape, const Jsonb *doc, ItemRow *row)
 	double		since;
 
 	row->nulls[shape->ts] = true;
-	if (getKeyJsonValueFromContainer(unconstify(JsonbContainer *, &doc->root), "_ts", 3, &seconds) != NULL && seconds.type == jbvNumeric)
+	if (getKeyJsonValueFromContainer(unconstify(JsonbContainer *, &doc->root), "_ts", 3, &seconds) != NULL &&
+		seconds.type == jbvNumeric)
 	{
 		since = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(seconds.val.numeric)));
 		/* up to the year 9999; what is beyond is no time */

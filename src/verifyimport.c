@@ -520,9 +520,11 @@ difference_of_all(const Comparison *cmp, int64 partitions, int64 different)
 	if (cmp->faulty > 0)
 		appendStringInfo(&text, "%sitems that can't be read: " INT64_FORMAT, text.len > 0 ? "; " : "", cmp->faulty);
 	if (cmp->keyless > 0)
-		appendStringInfo(&text, "%sitems with an object, an array or a number out of range as key: " INT64_FORMAT, text.len > 0 ? "; " : "", cmp->keyless);
+		appendStringInfo(&text, "%sitems with an object, an array or a number out of range as key: " INT64_FORMAT,
+						 text.len > 0 ? "; " : "", cmp->keyless);
 	if (cmp->refused > 0)
-		appendStringInfo(&text, "%sitems whose key expressions give no key, or an error: " INT64_FORMAT, text.len > 0 ? "; " : "", cmp->refused);
+		appendStringInfo(&text, "%sitems whose key expressions give no key, or an error: " INT64_FORMAT,
+						 text.len > 0 ? "; " : "", cmp->refused);
 	return text.len > 0 ? text.data : NULL;
 }
 
