@@ -390,7 +390,8 @@ has_row_triggers(ItemBatch *batch)
 		int			nestlevel = SqlBegin();
 
 		batch->triggers = SqlCount("SELECT count(*) FROM pg_trigger t JOIN pg_partition_tree(%u) p ON t.tgrelid = p.relid"
-								   " WHERE t.tgtype & %d = %d AND t.tgenabled <> 'D'", batch->relid,
+								   " WHERE t.tgtype & %d = %d AND t.tgenabled <> 'D'"
+								   " AND t.tgfoid <> 'partitionkey.set_etag'::regproc", batch->relid,
 								   TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE, TRIGGER_TYPE_ROW | TRIGGER_TYPE_BEFORE);
 		SqlEnd(nestlevel);
 	}

@@ -46,7 +46,7 @@ problem_hint(const ItemProblem *problem)
 	if (strcmp(problem->reason, IdFaultName(ID_NUMERIC)) == 0 || strcmp(problem->reason, IdFaultName(ID_NO_STRING)) == 0)
 		return "An id is a string: write it in quotes.";
 	if (strcmp(problem->reason, "key null") == 0 || strcmp(problem->reason, "key undefined") == 0 ||
-		strcmp(problem->reason, "key of another type") == 0)
+		strcmp(problem->reason, "key of another type") == 0 || strcmp(problem->reason, "key not exact") == 0)
 		return "A key column of type jsonb holds keys of all types: see key_types of create_container_from_definition.";
 	return NULL;
 }
