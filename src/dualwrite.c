@@ -30,6 +30,7 @@
 #include "access/stratnum.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/dependency.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_trigger.h"
@@ -37,6 +38,7 @@
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
@@ -172,14 +174,16 @@ DualWriteStart(Oid leaf, Oid target, int64 operation)
 void
 DualWriteStop(Oid leaf)
 {
-	SqlActing	acting;
+	ObjectAddress trigger = {TriggerRelationId, get_trigger_oid(leaf, DUAL_WRITE_TRIGGER, true), 0};
 
-	if (!OidIsValid(get_trigger_oid(leaf, DUAL_WRITE_TRIGGER, true)))
+	if (!OidIsValid(trigger.objectId))
 		return;
-	/* Whoever owns it by now. */
-	acting = SqlBeginAs(RelationOwner(leaf));
-	SqlExecute("DROP TRIGGER %s ON %s", quote_identifier(DUAL_WRITE_TRIGGER), QualifiedName(leaf));
-	SqlEndAs(acting);
+	LockRelationOid(leaf, AccessExclusiveLock);
+	trigger.objectId = get_trigger_oid(leaf, DUAL_WRITE_TRIGGER, true);
+	/* Not by names, since whoever owns it by now may not look into the schema any more. */
+	if (OidIsValid(trigger.objectId))
+		performDeletion(&trigger, DROP_RESTRICT, 0);
+	CommandCounterIncrement();
 }
 
 static LOCKTAG
