@@ -288,6 +288,7 @@ swap_step(Work *w, void *arg)
 		DualWriteStop(lfirst_oid(cell));
 		check_not_read(lfirst_oid(cell));
 	}
+	WorkCheckGap(w);
 	AcceptInvalidationMessages();
 	parent = QualifiedName(c->parent);
 	container = get_rel_name(c->container->relid);

@@ -19,6 +19,14 @@
  * a version that is not the last any more is left to the change that made the
  * last one, and no key is removed that the leaf has.
  *
+ * A write to the target may fail where that to the leaf did not: code of users that
+ * computes index entries or columns does not find by the writer's search_path what
+ * it calls, and a trigger may take a unique value from a row whose change has not
+ * been repeated yet.  Where that is possible the change is repeated in a
+ * subtransaction, and when it fails a gap is put on record, which ends the operation
+ * and not the statement of the application.  From then on nothing is repeated, since
+ * the target has rows that the leaf has not.
+ *
  * In a REPEATABLE READ transaction PostgreSQL fails when it meets a row newer
  * than its snapshot.  There the trigger writes by a snapshot of its own, taken
  * while no copy is under way.
@@ -53,6 +61,7 @@
 
 #include "compat.h"
 #include "dualwrite.h"
+#include "failure.h"
 #include "operation.h"
 #include "sql.h"
 
@@ -63,6 +72,8 @@ typedef struct Plans
 	Oid			leaf;
 	Oid			target;
 	bool		valid;
+	bool		calls;			/* code of users for index entries and columns */
+	bool		unique;			/* other values than the key's are unique, too */
 	SPIPlanPtr	put;
 	SPIPlanPtr	remove;
 	int			ncolumns;		/* parameters of put */
@@ -333,6 +344,21 @@ remove_statement(Oid target, Oid leaf, Oid index, List *keys)
 	return sql.data;
 }
 
+/* Whether functions not written in C compute index entries and columns of a table. */
+static bool
+calls_code_of_users(Oid relid)
+{
+	return SqlCount("WITH used AS (SELECT refclassid, refobjid FROM pg_depend WHERE (classid, objid) IN"
+					" (SELECT 'pg_class'::regclass, indexrelid FROM pg_index WHERE indrelid = %u"
+					"  UNION ALL SELECT 'pg_attrdef'::regclass, d.oid FROM pg_attrdef d JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum"
+					"   WHERE adrelid = %u AND attgenerated <> ''))"
+					" SELECT count(*) FROM pg_proc p JOIN pg_language l ON l.oid = prolang WHERE lanname NOT IN ('internal', 'c') AND p.oid IN"
+					" (SELECT refobjid FROM used WHERE refclassid = 'pg_proc'::regclass"
+					"  UNION ALL SELECT oprcode FROM used JOIN pg_operator o ON o.oid = refobjid WHERE refclassid = 'pg_operator'::regclass"
+					"  UNION ALL SELECT amproc FROM used JOIN pg_opclass c ON c.oid = refobjid JOIN pg_amproc ON amprocfamily = opcfamily"
+					"   WHERE refclassid = 'pg_opclass'::regclass)", relid, relid) > 0;
+}
+
 static void
 make_plans(Plans *plans, Oid leaf, Oid target)
 {
@@ -358,6 +384,8 @@ make_plans(Plans *plans, Oid leaf, Oid target)
 	plans->ncolumns = list_length(columns);
 	plans->columns = attribute_numbers(leaf, columns, types);
 	plans->put = keep_plan(put_statement(target, columns, keys), plans->ncolumns, types);
+	plans->calls = calls_code_of_users(leaf);
+	plans->unique = SqlCount("SELECT count(*) FROM pg_index WHERE indrelid = %u AND (indisunique OR indisexclusion) AND indexrelid <> %u", leaf, index) > 0;
 	plans->nkeys = list_length(keys);
 	plans->keys = attribute_numbers(leaf, keys, types);
 	plans->remove = keep_plan(remove_statement(target, leaf, index, keys), plans->nkeys, types);
@@ -431,6 +459,74 @@ repeat_change(const Plans *plans, TriggerData *trigger, Snapshot snapshot)
 		run_plan(plans->put, new, plans->ncolumns, plans->columns, snapshot);
 }
 
+/* What repeat_change takes, for FailureContain. */
+typedef struct Repetition
+{
+	const Plans *plans;
+	TriggerData *trigger;
+	Snapshot	snapshot;
+} Repetition;
+
+static void
+repeat_one(void *arg)
+{
+	Repetition *r = arg;
+
+	repeat_change(r->plans, r->trigger, r->snapshot);
+}
+
+/* Whether the statement is to end, and was not only unable to repeat the change. */
+static bool
+ends_statement(const ErrorData *error)
+{
+	int			category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+
+	return category == ERRCODE_OPERATOR_INTERVENTION || category == ERRCODE_TRANSACTION_ROLLBACK;
+}
+
+/* Repeat a change, or leave a gap.  Other sessions hear of it when the transaction ends. */
+static void
+try_to_repeat(Repetition *r, int64 operation)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		FailureContain(repeat_one, r);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		if (ends_statement(error))
+			PG_RE_THROW();
+		FlushErrorState();
+		OperationAddGap(operation, error->message);
+		CacheInvalidateRelcacheByRelid(r->plans->target);
+		CommandCounterIncrement();
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+}
+
+/* Within a trigger or an action of a foreign key, changes of the statement around it may not have been repeated yet. */
+static bool
+may_fail(const Plans *plans)
+{
+	return plans->calls || (plans->unique && DatumGetInt32(DirectFunctionCall1(pg_trigger_depth, (Datum) 0)) > 1);
+}
+
+static void
+repeat_or_leave_gap(Repetition r, int64 operation)
+{
+	if (may_fail(r.plans))
+		try_to_repeat(&r, operation);
+	else
+		repeat_one(&r);
+}
+
 /*
  * Act as the owner of the target, since whoever may write to the container need
  * not know the target, and since code of the owner's runs on the way: which must
@@ -495,11 +591,11 @@ dual_write(PG_FUNCTION_ARGS)
 		LOCKTAG		tag = copy_lock(operation);
 
 		(void) LockAcquire(&tag, ShareLock, false, false);
-		repeat_change(plans, trigger, GetLatestSnapshot());
+		repeat_or_leave_gap((Repetition) {plans, trigger, GetLatestSnapshot()}, operation);
 		LockRelease(&tag, ShareLock, false);
 	}
 	else
-		repeat_change(plans, trigger, InvalidSnapshot);
+		repeat_or_leave_gap((Repetition) {plans, trigger, InvalidSnapshot}, operation);
 	SqlEndAs(acting);
 	SPI_finish();
 	return PointerGetDatum(NULL);
