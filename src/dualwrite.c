@@ -344,6 +344,22 @@ remove_statement(Oid target, Oid leaf, Oid index, List *keys)
 	return sql.data;
 }
 
+/* Free what there is: the making of plans may have failed half-way. */
+static void
+free_plans(Plans *plans)
+{
+	if (plans->put != NULL)
+		SPI_freeplan(plans->put);
+	if (plans->remove != NULL)
+		SPI_freeplan(plans->remove);
+	if (plans->columns != NULL)
+		pfree(plans->columns);
+	if (plans->keys != NULL)
+		pfree(plans->keys);
+	plans->put = plans->remove = NULL;
+	plans->columns = plans->keys = NULL;
+}
+
 /* Whether functions not written in C compute index entries and columns of a table. */
 static bool
 calls_code_of_users(Oid relid)
@@ -371,14 +387,7 @@ make_plans(Plans *plans, Oid leaf, Oid target)
 		elog(ERROR, "partition \"%s\" has lost its key while its rows are copied", get_rel_name(leaf));
 	keys = DualWriteKeyColumns(index);
 	types = palloc(sizeof(Oid) * (list_length(columns) + list_length(keys)));
-	if (plans->put != NULL)
-	{
-		SPI_freeplan(plans->put);
-		SPI_freeplan(plans->remove);
-		pfree(plans->columns);
-		pfree(plans->keys);
-		plans->put = NULL;
-	}
+	free_plans(plans);
 	plans->leaf = leaf;
 	plans->target = target;
 	plans->ncolumns = list_length(columns);
@@ -462,7 +471,8 @@ repeat_change(const Plans *plans, TriggerData *trigger, Snapshot snapshot)
 /* What repeat_change takes, for FailureContain. */
 typedef struct Repetition
 {
-	const Plans *plans;
+	Plans	   *plans;
+	Oid			target;
 	TriggerData *trigger;
 	Snapshot	snapshot;
 } Repetition;
@@ -472,6 +482,8 @@ repeat_one(void *arg)
 {
 	Repetition *r = arg;
 
+	if (!r->plans->valid)
+		make_plans(r->plans, RelationGetRelid(r->trigger->tg_relation), r->target);
 	repeat_change(r->plans, r->trigger, r->snapshot);
 }
 
@@ -504,18 +516,21 @@ try_to_repeat(Repetition *r, int64 operation)
 			PG_RE_THROW();
 		FlushErrorState();
 		OperationAddGap(operation, error->message);
-		CacheInvalidateRelcacheByRelid(r->plans->target);
+		CacheInvalidateRelcacheByRelid(r->target);
 		CommandCounterIncrement();
 		FreeErrorData(error);
 	}
 	PG_END_TRY();
 }
 
-/* Within a trigger or an action of a foreign key, changes of the statement around it may not have been repeated yet. */
+/*
+ * The owner may have lost a right when plans are made.  Within a trigger or an action
+ * of a foreign key, changes of the statement around it may not have been repeated yet.
+ */
 static bool
 may_fail(const Plans *plans)
 {
-	return plans->calls || (plans->unique && DatumGetInt32(DirectFunctionCall1(pg_trigger_depth, (Datum) 0)) > 1);
+	return !plans->valid || plans->calls || (plans->unique && DatumGetInt32(DirectFunctionCall1(pg_trigger_depth, (Datum) 0)) > 1);
 }
 
 static void
@@ -584,18 +599,16 @@ dual_write(PG_FUNCTION_ARGS)
 		return PointerGetDatum(NULL);
 	}
 	acting = begin_as(owner);
-	if (!plans->valid)
-		make_plans(plans, RelationGetRelid(trigger->tg_relation), target);
 	if (IsolationUsesXactSnapshot())
 	{
 		LOCKTAG		tag = copy_lock(operation);
 
 		(void) LockAcquire(&tag, ShareLock, false, false);
-		repeat_or_leave_gap((Repetition) {plans, trigger, GetLatestSnapshot()}, operation);
+		repeat_or_leave_gap((Repetition) {plans, target, trigger, GetLatestSnapshot()}, operation);
 		LockRelease(&tag, ShareLock, false);
 	}
 	else
-		repeat_or_leave_gap((Repetition) {plans, trigger, InvalidSnapshot}, operation);
+		repeat_or_leave_gap((Repetition) {plans, target, trigger, InvalidSnapshot}, operation);
 	SqlEndAs(acting);
 	SPI_finish();
 	return PointerGetDatum(NULL);
