@@ -90,7 +90,7 @@ lacking(Oid role, Oid leaf)
 					  "  UNION SELECT typnamespace FROM used JOIN pg_type t ON t.oid = refobjid WHERE named AND refclassid = 'pg_type'::regclass"
 					  "  UNION SELECT oprnamespace FROM used JOIN pg_operator o ON o.oid = refobjid WHERE named AND refclassid = 'pg_operator'::regclass"
 					  "  UNION SELECT collnamespace FROM used JOIN pg_collation l ON l.oid = refobjid WHERE named AND refclassid = 'pg_collation'::regclass)"
-					  " SELECT r || ' ON ' || %2$u::regclass FROM unnest('{SELECT,UPDATE,TRIGGER}'::text[]) r WHERE NOT has_table_privilege(%1$u, %2$u, r)"
+					  " SELECT grants FROM (SELECT r || ' ON ' || %2$u::regclass FROM unnest('{SELECT,UPDATE,TRIGGER}'::text[]) r WHERE NOT has_table_privilege(%1$u, %2$u, r)"
 					  " UNION ALL SELECT r || ' ON SCHEMA ' || oid::regnamespace FROM schema, unnest('{USAGE,CREATE}'::text[]) r"
 					  "  WHERE NOT has_schema_privilege(%1$u, oid, r) AND (r = 'USAGE' OR oid = (SELECT relnamespace FROM pg_class WHERE oid = %2$u))"
 					  " UNION ALL SELECT DISTINCT 'REFERENCES ON ' || confrelid::regclass FROM refers"
@@ -99,7 +99,8 @@ lacking(Oid role, Oid leaf)
 					  " UNION ALL SELECT DISTINCT 'USAGE ON TYPE ' || format_type(CASE typcategory WHEN 'A' THEN typelem ELSE t.oid END, NULL)"
 					  "  FROM pg_attribute JOIN pg_type t ON t.oid = atttypid"
 					  "  WHERE attrelid = %2$u AND attnum > 0 AND NOT attisdropped AND NOT has_type_privilege(%1$u, t.oid, 'USAGE')"
-					  " UNION ALL SELECT 'EXECUTE ON FUNCTION ' || oid::regprocedure FROM function WHERE NOT has_function_privilege(%1$u, oid, 'EXECUTE')",
+					  " UNION ALL SELECT 'EXECUTE ON FUNCTION ' || oid::regprocedure FROM function WHERE NOT has_function_privilege(%1$u, oid, 'EXECUTE'))"
+					  " lacks(grants) ORDER BY grants COLLATE \"C\"",
 					  role, leaf, oid_list(constant_calls(leaf)));
 }
 
