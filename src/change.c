@@ -29,6 +29,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/dependency.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
@@ -54,6 +55,7 @@
 #include "leafname.h"
 #include "obstacle.h"
 #include "operation.h"
+#include "rights.h"
 #include "settings.h"
 #include "snapshots.h"
 #include "sql.h"
@@ -150,6 +152,7 @@ make_tables(Work *w)
 	ListCell   *cell;
 	int			n = 0;
 
+	RightsRequire(c->container->relid, w->owner, w->sources);
 	if (!alone)
 	{
 		w->target = StagingMakeNode(c->container, c->parent, staging_name(w, c->parent, 0), c->level);
@@ -285,6 +288,7 @@ swap_step(Work *w, void *arg)
 		DualWriteStop(lfirst_oid(cell));
 		check_not_read(lfirst_oid(cell));
 	}
+	WorkCheckGap(w);
 	AcceptInvalidationMessages();
 	parent = QualifiedName(c->parent);
 	container = get_rel_name(c->container->relid);
@@ -334,17 +338,20 @@ swap_step(Work *w, void *arg)
 		OperationPhase(&w->op, "dropping");
 }
 
-/* Drop a table of an operation that is part of no container, whoever owns it by now. */
+/*
+ * Drop a table of an operation that is part of no container, whoever owns it by
+ * now.  Not by its name, since its owner may not look into the schema any more.
+ */
 static void
 drop_if_apart(Oid relid)
 {
-	SqlActing	acting;
+	ObjectAddress table = {RelationRelationId, relid, 0};
 
+	LockRelationOid(relid, AccessExclusiveLock);
 	if (get_rel_name(relid) == NULL || get_rel_relispartition(relid))
 		return;
-	acting = SqlBeginAs(RelationOwner(relid));
-	SqlExecute("DROP TABLE %s", QualifiedName(relid));
-	SqlEndAs(acting);
+	performDeletion(&table, DROP_RESTRICT, 0);
+	CommandCounterIncrement();
 }
 
 /*
@@ -572,6 +579,14 @@ leaves_below(List *children)
 	return leaves;
 }
 
+static void
+require_rights(Work *w)
+{
+	WorkBegin(w);
+	RightsRequire(w->change->container->relid, w->owner, w->sources);
+	WorkCommit(w);
+}
+
 void
 ChangeRun(const Change *change)
 {
@@ -612,6 +627,9 @@ ChangeRun(const Change *change)
 		MemoryContextSwitchTo(w->context);
 		if (w->op.id != 0)
 			undo(w, error);
+		/* A right that has been lost meanwhile is told as one that was missing from the start. */
+		if (error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE)
+			require_rights(w);
 		ReThrowError(error);
 	}
 	PG_END_TRY();

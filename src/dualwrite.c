@@ -19,6 +19,14 @@
  * a version that is not the last any more is left to the change that made the
  * last one, and no key is removed that the leaf has.
  *
+ * A write to the target may fail where that to the leaf did not: code of users that
+ * computes index entries or columns does not find by the writer's search_path what
+ * it calls, and a trigger may take a unique value from a row whose change has not
+ * been repeated yet.  Where that is possible the change is repeated in a
+ * subtransaction, and when it fails a gap is put on record, which ends the operation
+ * and not the statement of the application.  From then on nothing is repeated, since
+ * the target has rows that the leaf has not.
+ *
  * In a REPEATABLE READ transaction PostgreSQL fails when it meets a row newer
  * than its snapshot.  There the trigger writes by a snapshot of its own, taken
  * while no copy is under way.
@@ -30,6 +38,7 @@
 #include "access/stratnum.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/dependency.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_trigger.h"
@@ -37,6 +46,7 @@
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
@@ -51,6 +61,7 @@
 
 #include "compat.h"
 #include "dualwrite.h"
+#include "failure.h"
 #include "operation.h"
 #include "sql.h"
 
@@ -61,6 +72,8 @@ typedef struct Plans
 	Oid			leaf;
 	Oid			target;
 	bool		valid;
+	bool		calls;			/* code of users for index entries and columns */
+	bool		unique;			/* other values than the key's are unique, too */
 	SPIPlanPtr	put;
 	SPIPlanPtr	remove;
 	int			ncolumns;		/* parameters of put */
@@ -172,14 +185,16 @@ DualWriteStart(Oid leaf, Oid target, int64 operation)
 void
 DualWriteStop(Oid leaf)
 {
-	SqlActing	acting;
+	ObjectAddress trigger = {TriggerRelationId, get_trigger_oid(leaf, DUAL_WRITE_TRIGGER, true), 0};
 
-	if (!OidIsValid(get_trigger_oid(leaf, DUAL_WRITE_TRIGGER, true)))
+	if (!OidIsValid(trigger.objectId))
 		return;
-	/* Whoever owns it by now. */
-	acting = SqlBeginAs(RelationOwner(leaf));
-	SqlExecute("DROP TRIGGER %s ON %s", quote_identifier(DUAL_WRITE_TRIGGER), QualifiedName(leaf));
-	SqlEndAs(acting);
+	LockRelationOid(leaf, AccessExclusiveLock);
+	trigger.objectId = get_trigger_oid(leaf, DUAL_WRITE_TRIGGER, true);
+	/* Not by names, since whoever owns it by now may not look into the schema any more. */
+	if (OidIsValid(trigger.objectId))
+		performDeletion(&trigger, DROP_RESTRICT, 0);
+	CommandCounterIncrement();
 }
 
 static LOCKTAG
@@ -329,6 +344,37 @@ remove_statement(Oid target, Oid leaf, Oid index, List *keys)
 	return sql.data;
 }
 
+/* Free what there is: the making of plans may have failed half-way. */
+static void
+free_plans(Plans *plans)
+{
+	if (plans->put != NULL)
+		SPI_freeplan(plans->put);
+	if (plans->remove != NULL)
+		SPI_freeplan(plans->remove);
+	if (plans->columns != NULL)
+		pfree(plans->columns);
+	if (plans->keys != NULL)
+		pfree(plans->keys);
+	plans->put = plans->remove = NULL;
+	plans->columns = plans->keys = NULL;
+}
+
+/* Whether functions not written in C compute index entries and columns of a table. */
+static bool
+calls_code_of_users(Oid relid)
+{
+	return SqlCount("WITH used AS (SELECT refclassid, refobjid FROM pg_depend WHERE (classid, objid) IN"
+					" (SELECT 'pg_class'::regclass, indexrelid FROM pg_index WHERE indrelid = %u"
+					"  UNION ALL SELECT 'pg_attrdef'::regclass, d.oid FROM pg_attrdef d JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum"
+					"   WHERE adrelid = %u AND attgenerated <> ''))"
+					" SELECT count(*) FROM pg_proc p JOIN pg_language l ON l.oid = prolang WHERE lanname NOT IN ('internal', 'c') AND p.oid IN"
+					" (SELECT refobjid FROM used WHERE refclassid = 'pg_proc'::regclass"
+					"  UNION ALL SELECT oprcode FROM used JOIN pg_operator o ON o.oid = refobjid WHERE refclassid = 'pg_operator'::regclass"
+					"  UNION ALL SELECT amproc FROM used JOIN pg_opclass c ON c.oid = refobjid JOIN pg_amproc ON amprocfamily = opcfamily"
+					"   WHERE refclassid = 'pg_opclass'::regclass)", relid, relid) > 0;
+}
+
 static void
 make_plans(Plans *plans, Oid leaf, Oid target)
 {
@@ -341,19 +387,14 @@ make_plans(Plans *plans, Oid leaf, Oid target)
 		elog(ERROR, "partition \"%s\" has lost its key while its rows are copied", get_rel_name(leaf));
 	keys = DualWriteKeyColumns(index);
 	types = palloc(sizeof(Oid) * (list_length(columns) + list_length(keys)));
-	if (plans->put != NULL)
-	{
-		SPI_freeplan(plans->put);
-		SPI_freeplan(plans->remove);
-		pfree(plans->columns);
-		pfree(plans->keys);
-		plans->put = NULL;
-	}
+	free_plans(plans);
 	plans->leaf = leaf;
 	plans->target = target;
 	plans->ncolumns = list_length(columns);
 	plans->columns = attribute_numbers(leaf, columns, types);
 	plans->put = keep_plan(put_statement(target, columns, keys), plans->ncolumns, types);
+	plans->calls = calls_code_of_users(leaf);
+	plans->unique = SqlCount("SELECT count(*) FROM pg_index WHERE indrelid = %u AND (indisunique OR indisexclusion) AND indexrelid <> %u", leaf, index) > 0;
 	plans->nkeys = list_length(keys);
 	plans->keys = attribute_numbers(leaf, keys, types);
 	plans->remove = keep_plan(remove_statement(target, leaf, index, keys), plans->nkeys, types);
@@ -427,6 +468,80 @@ repeat_change(const Plans *plans, TriggerData *trigger, Snapshot snapshot)
 		run_plan(plans->put, new, plans->ncolumns, plans->columns, snapshot);
 }
 
+/* What repeat_change takes, for FailureContain. */
+typedef struct Repetition
+{
+	Plans	   *plans;
+	Oid			target;
+	TriggerData *trigger;
+	Snapshot	snapshot;
+} Repetition;
+
+static void
+repeat_one(void *arg)
+{
+	Repetition *r = arg;
+
+	if (!r->plans->valid)
+		make_plans(r->plans, RelationGetRelid(r->trigger->tg_relation), r->target);
+	repeat_change(r->plans, r->trigger, r->snapshot);
+}
+
+/* Whether the statement is to end, and was not only unable to repeat the change. */
+static bool
+ends_statement(const ErrorData *error)
+{
+	int			category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+
+	return category == ERRCODE_OPERATOR_INTERVENTION || category == ERRCODE_TRANSACTION_ROLLBACK;
+}
+
+/* Repeat a change, or leave a gap.  Other sessions hear of it when the transaction ends. */
+static void
+try_to_repeat(Repetition *r, int64 operation)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		FailureContain(repeat_one, r);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		if (ends_statement(error))
+			PG_RE_THROW();
+		FlushErrorState();
+		OperationAddGap(operation, error->message);
+		CacheInvalidateRelcacheByRelid(r->target);
+		CommandCounterIncrement();
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+}
+
+/*
+ * The owner may have lost a right when plans are made.  Within a trigger or an action
+ * of a foreign key, changes of the statement around it may not have been repeated yet.
+ */
+static bool
+may_fail(const Plans *plans)
+{
+	return !plans->valid || plans->calls || (plans->unique && DatumGetInt32(DirectFunctionCall1(pg_trigger_depth, (Datum) 0)) > 1);
+}
+
+static void
+repeat_or_leave_gap(Repetition r, int64 operation)
+{
+	if (may_fail(r.plans))
+		try_to_repeat(&r, operation);
+	else
+		repeat_one(&r);
+}
+
 /*
  * Act as the owner of the target, since whoever may write to the container need
  * not know the target, and since code of the owner's runs on the way: which must
@@ -484,18 +599,16 @@ dual_write(PG_FUNCTION_ARGS)
 		return PointerGetDatum(NULL);
 	}
 	acting = begin_as(owner);
-	if (!plans->valid)
-		make_plans(plans, RelationGetRelid(trigger->tg_relation), target);
 	if (IsolationUsesXactSnapshot())
 	{
 		LOCKTAG		tag = copy_lock(operation);
 
 		(void) LockAcquire(&tag, ShareLock, false, false);
-		repeat_change(plans, trigger, GetLatestSnapshot());
+		repeat_or_leave_gap((Repetition) {plans, target, trigger, GetLatestSnapshot()}, operation);
 		LockRelease(&tag, ShareLock, false);
 	}
 	else
-		repeat_change(plans, trigger, InvalidSnapshot);
+		repeat_or_leave_gap((Repetition) {plans, target, trigger, InvalidSnapshot}, operation);
 	SqlEndAs(acting);
 	SPI_finish();
 	return PointerGetDatum(NULL);

@@ -77,6 +77,50 @@ run_actions(Oid relid, List *actions)
 		SqlExecute("ALTER TABLE %s %s", QualifiedName(relid), (char *) lfirst(cell));
 }
 
+/* Change constraints (OIDs) in the catalog, where ALTER TABLE can't. */
+static void
+change_constraints(List *oids, void (*change) (Form_pg_constraint))
+{
+	Relation	catalog = table_open(ConstraintRelationId, RowExclusiveLock);
+	ListCell   *cell;
+
+	foreach(cell, oids)
+	{
+		HeapTuple	tuple = SearchSysCacheCopy1(CONSTROID, ObjectIdGetDatum(lfirst_oid(cell)));
+
+		change((Form_pg_constraint) GETSTRUCT(tuple));
+		CatalogTupleUpdate(catalog, &tuple->t_self, tuple);
+	}
+	table_close(catalog, RowExclusiveLock);
+	CommandCounterIncrement();
+}
+
+static void
+set_validated(Form_pg_constraint constraint)
+{
+	constraint->convalidated = true;
+}
+
+static void
+toggle_noinherit(Form_pg_constraint constraint)
+{
+	constraint->connoinherit = !constraint->connoinherit;
+}
+
+/*
+ * PostgreSQL marks keys of a table by itself as not inherited, those of one that is
+ * made as a partition not so, and ATTACH leaves it at that.
+ */
+static void
+mark_noinherit(Oid model, Oid leaf)
+{
+	change_constraints(SqlOids("SELECT c.oid FROM pg_constraint m JOIN pg_constraint c ON c.conrelid = %u AND c.contype = m.contype"
+							   " AND CASE WHEN m.contype = 'f' THEN c.conname = m.conname ELSE EXISTS (SELECT FROM pg_index i, pg_index n"
+							   " WHERE i.indexrelid = m.conindid AND n.indexrelid = c.conindid AND " INDEXES_ALIKE ") END"
+							   " WHERE m.conrelid = %u AND m.contype IN ('f', 'p', 'u', 'x') GROUP BY c.oid HAVING bool_and(m.connoinherit <> c.connoinherit)", leaf, model),
+					   toggle_noinherit);
+}
+
 /* The constraints of a table, and of what is below it, are validated where those of the model are. */
 static void
 mark_validated(Oid model, Oid relid)
@@ -88,19 +132,9 @@ mark_validated(Oid model, Oid relid)
 							   " UNION ALL SELECT c.oid, c.conrelid, c.contype, own.conname FROM own JOIN pg_constraint c ON c.conparentid = own.oid AND c.conrelid = own.conrelid)"
 							   " SELECT n.oid FROM own JOIN pg_constraint n USING (oid) JOIN pg_constraint m ON m.conrelid = %u AND m.contype = own.contype AND m.conname = own.conname"
 							   " WHERE m.convalidated AND NOT n.convalidated", relid, relid, model);
-	Relation	catalog = table_open(ConstraintRelationId, RowExclusiveLock);
-	ListCell   *cell;
 
-	foreach(cell, oids)
-	{
-		HeapTuple	tuple = SearchSysCacheCopy1(CONSTROID, ObjectIdGetDatum(lfirst_oid(cell)));
-
-		((Form_pg_constraint) GETSTRUCT(tuple))->convalidated = true;
-		CatalogTupleUpdate(catalog, &tuple->t_self, tuple);
-	}
-	table_close(catalog, RowExclusiveLock);
 	CacheInvalidateRelcacheByRelid(relid);
-	CommandCounterIncrement();
+	change_constraints(oids, set_validated);
 }
 
 /* What a leaf asks of its rows, in words without names: constraints, unique indexes, columns that are not null. */
@@ -400,6 +434,7 @@ StagingApplyMarks(const StagingMarks *marks, Oid leaf)
 	if (owner != RelationOwner(leaf))
 		SqlExecute("ALTER TABLE %s OWNER TO %s", QualifiedName(leaf), quote_identifier(GetUserNameFromId(owner, false)));
 	switch_constraint_triggers(marks->model, leaf);
+	mark_noinherit(marks->model, leaf);
 	PrivilegesCopy(marks->model, leaf);
 	mark_index(marks->model, leaf, "indisreplident", "REPLICA IDENTITY USING INDEX");
 	mark_index(marks->model, leaf, "indisclustered", "CLUSTER ON");

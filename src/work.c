@@ -185,10 +185,27 @@ waits_for(Oid relid, const VirtualTransactionId *transactions, int n)
 }
 
 void
-WorkGiveWay(const Work *w, const VirtualTransactionId *waited_for, int n)
+WorkCheckGap(const Work *w)
+{
+	char	   *error = OperationGap(w->op.id);
+
+	if (error != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("gave up the %s of partition \"%s\", because a change of an application could not be repeated in the new one",
+						w->change->kind, get_rel_name(linitial_oid(w->sources))),
+				 errdetail("The error there was: %s", error),
+				 errhint("A function that is called for an index or a generated column needs a SET search_path of its own. A unique value that a trigger takes before all of the statement is done can't be repeated: call it again when nobody does so.")));
+}
+
+void
+WorkGiveWay(Work *w, const VirtualTransactionId *waited_for, int n)
 {
 	ListCell   *cell;
 
+	WorkBegin(w);
+	WorkCheckGap(w);
+	WorkCommit(w);
 	foreach(cell, w->sources)
 	{
 		LOCKTAG		tag = WorkLockTag(lfirst_oid(cell));
