@@ -51,6 +51,7 @@
 #include "copying.h"
 #include "dualwrite.h"
 #include "failure.h"
+#include "fitness.h"
 #include "hiding.h"
 #include "leafname.h"
 #include "obstacle.h"
@@ -77,6 +78,18 @@ check_children(const Work *w)
 					 errhint("Call it again.")));
 }
 
+/* What can be exchanged, for the same reason. */
+static void
+check_sources(const Work *w)
+{
+	ListCell   *cell;
+
+	check_children(w);
+	foreach(cell, w->sources)
+		ObstacleCheckDependents(lfirst_oid(cell), "exchange partition", "Drop them first.");
+	FitnessRequire(w->change->container, w->change->children);
+}
+
 static void
 lock_sources_step(Work *w, void *arg)
 {
@@ -97,10 +110,7 @@ lock_sources_step(Work *w, void *arg)
 		(void) LockAcquire(&tag, ShareUpdateExclusiveLock, true, false);
 	}
 	AcceptInvalidationMessages();
-	check_children(w);
-	foreach(cell, w->sources)
-		ObstacleCheckDependents(lfirst_oid(cell), "exchange partition", "Drop them first.");
-	StagingCheckAlike(w->sources);
+	check_sources(w);
 }
 
 static char *
@@ -256,7 +266,7 @@ static void
 check_not_read(Oid leaf)
 {
 	if (SqlCount("SELECT count(*) FROM pg_locks WHERE mode = 'SIReadLock' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-				 " AND relation IN (SELECT %u UNION ALL SELECT indexrelid FROM pg_index WHERE indrelid = %u) AND pid <> pg_backend_pid()", leaf, leaf) > 0)
+				 " AND relation IN (SELECT %u UNION ALL SELECT indexrelid FROM pg_index WHERE indrelid = %u)", leaf, leaf) > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
 				 errmsg("partition \"%s\" has been read by a serializable transaction", get_rel_name(leaf))));
@@ -505,7 +515,7 @@ run_locked(Work *w)
 		WorkPause(SettingRetryPause);
 	}
 	AcceptInvalidationMessages();
-	check_children(w);
+	check_sources(w);
 	make_tables(w);
 	SqlExecute("SET CONSTRAINTS ALL IMMEDIATE");
 	foreach(cell, w->sources)

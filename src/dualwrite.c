@@ -50,12 +50,14 @@
 #include "storage/lock.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/ruleutils.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -84,12 +86,15 @@ typedef struct Plans
 
 static HTAB *plans_by_trigger = NULL;
 
-/* Whether rows are found again by an index.  One of WITHOUT OVERLAPS is an exclusion constraint. */
+/*
+ * Whether rows are found again by an index: one of the container's, which includes its
+ * keys and which the target has, too.  One of WITHOUT OVERLAPS is an exclusion constraint.
+ */
 static bool
 finds_rows(Relation rel, HeapTuple tuple)
 {
 	Form_pg_index index = (Form_pg_index) GETSTRUCT(tuple);
-	bool		finds = index->indisunique && index->indimmediate && index->indisvalid && !index->indisexclusion &&
+	bool		finds = get_rel_relispartition(index->indexrelid) && index->indisunique && index->indimmediate && index->indisvalid && !index->indisexclusion &&
 		heap_attisnull(tuple, Anum_pg_index_indpred, NULL) && heap_attisnull(tuple, Anum_pg_index_indexprs, NULL);
 
 	for (int i = 0; finds && i < index->indnkeyatts; i++)
@@ -131,8 +136,8 @@ DualWriteIndex(Oid leaf)
 	return found;
 }
 
-List *
-DualWriteKeyColumns(Oid index)
+static List *
+key_columns(Oid index)
 {
 	HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
 	Form_pg_index form = (Form_pg_index) GETSTRUCT(tuple);
@@ -142,6 +147,30 @@ DualWriteKeyColumns(Oid index)
 		names = lappend(names, get_attname(form->indrelid, form->indkey.values[i], false));
 	ReleaseSysCache(tuple);
 	return names;
+}
+
+/* " COLLATE ..." of an index column; nothing for types without. */
+static char *
+collate_clause(Relation index, int n)
+{
+	return OidIsValid(index->rd_indcollation[n]) ? psprintf(" COLLATE %s", generate_collation_name(index->rd_indcollation[n])) : "";
+}
+
+char *
+DualWriteArbiter(Oid index)
+{
+	Relation	rel = index_open(index, AccessShareLock);
+	List	   *names = key_columns(index);
+	bool		isnull;
+	oidvector  *classes = (oidvector *) DatumGetPointer(SysCacheGetAttr(INDEXRELID, rel->rd_indextuple, Anum_pg_index_indclass, &isnull));
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (int i = 0; i < list_length(names); i++)
+		appendStringInfo(&list, "%s%s%s %s", i == 0 ? "" : ", ", quote_identifier(list_nth(names, i)),
+						 collate_clause(rel, i), generate_opclass_name(classes->values[i]));
+	index_close(rel, NoLock);
+	return list.data;
 }
 
 List *
@@ -287,7 +316,7 @@ keep_plan(const char *sql, int nargs, Oid *types)
 
 /* The key is set as well: what is equal need not be the same, as 5.1 and 5.10. */
 static char *
-put_statement(Oid target, List *columns, List *keys)
+put_statement(Oid target, List *columns, Oid index)
 {
 	StringInfoData sql;
 
@@ -295,7 +324,7 @@ put_statement(Oid target, List *columns, List *keys)
 	appendStringInfo(&sql, "INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE VALUES (", QualifiedName(target), DualWriteList(columns, ""));
 	for (int i = 0; i < list_length(columns); i++)
 		appendStringInfo(&sql, "%s$%d", i == 0 ? "" : ", ", i + 1);
-	appendStringInfo(&sql, ") ON CONFLICT (%s) DO UPDATE SET ", DualWriteList(keys, ""));
+	appendStringInfo(&sql, ") ON CONFLICT (%s) DO UPDATE SET ", DualWriteArbiter(index));
 	for (int i = 0; i < list_length(columns); i++)
 	{
 		const char *name = quote_identifier(list_nth(columns, i));
@@ -338,7 +367,7 @@ remove_statement(Oid target, Oid leaf, Oid index, List *keys)
 
 		if (i == list_length(keys))
 			appendStringInfoChar(&sql, ')');
-		appendStringInfo(&sql, "%s%s %s $%d", i == 0 ? "" : " AND ", quote_identifier(list_nth(keys, n)), equality(rel, n), n + 1);
+		appendStringInfo(&sql, "%s%s%s %s $%d", i == 0 ? "" : " AND ", quote_identifier(list_nth(keys, n)), collate_clause(rel, n), equality(rel, n), n + 1);
 	}
 	index_close(rel, NoLock);
 	return sql.data;
@@ -385,14 +414,14 @@ make_plans(Plans *plans, Oid leaf, Oid target)
 
 	if (!OidIsValid(index))
 		elog(ERROR, "partition \"%s\" has lost its key while its rows are copied", get_rel_name(leaf));
-	keys = DualWriteKeyColumns(index);
+	keys = key_columns(index);
 	types = palloc(sizeof(Oid) * (list_length(columns) + list_length(keys)));
 	free_plans(plans);
 	plans->leaf = leaf;
 	plans->target = target;
 	plans->ncolumns = list_length(columns);
 	plans->columns = attribute_numbers(leaf, columns, types);
-	plans->put = keep_plan(put_statement(target, columns, keys), plans->ncolumns, types);
+	plans->put = keep_plan(put_statement(target, columns, index), plans->ncolumns, types);
 	plans->calls = calls_code_of_users(leaf);
 	plans->unique = SqlCount("SELECT count(*) FROM pg_index WHERE indrelid = %u AND (indisunique OR indisexclusion) AND indexrelid <> %u", leaf, index) > 0;
 	plans->nkeys = list_length(keys);
@@ -542,19 +571,32 @@ repeat_or_leave_gap(Repetition r, int64 operation)
 		repeat_one(&r);
 }
 
+/* Whether a unique constraint of a table may be deferred until later. */
+static bool
+can_defer(Relation rel)
+{
+	for (int i = 0; rel->trigdesc != NULL && i < rel->trigdesc->numtriggers; i++)
+		if (rel->trigdesc->triggers[i].tgfoid == F_UNIQUE_KEY_RECHECK)
+			return true;
+	return false;
+}
+
 /*
  * Act as the owner of the target, since whoever may write to the container need
  * not know the target, and since code of the owner's runs on the way: which must
- * not find the functions that the writer has put in his search_path.  Not more
- * restricted than that, as unique constraints may be deferred.
+ * not find the functions that the writer has put in his search_path, and does
+ * nothing to the writer's session.  Nothing can be deferred then, so it is not
+ * restricted where the leaf's constraints ask for that; the writer has run the
+ * same code with all his rights by then.
  */
 static SqlActing
-begin_as(Oid owner)
+begin_as(Oid owner, Relation leaf)
 {
 	SqlActing	acting;
+	int			restriction = can_defer(leaf) ? 0 : SECURITY_RESTRICTED_OPERATION;
 
 	GetUserIdAndSecContext(&acting.user, &acting.security);
-	SetUserIdAndSecContext(owner, acting.security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
+	SetUserIdAndSecContext(owner, acting.security | SECURITY_LOCAL_USERID_CHANGE | restriction | SECURITY_NOFORCE_RLS);
 	acting.nestlevel = NewGUCNestLevel();
 	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	return acting;
@@ -598,7 +640,7 @@ dual_write(PG_FUNCTION_ARGS)
 		SPI_finish();
 		return PointerGetDatum(NULL);
 	}
-	acting = begin_as(owner);
+	acting = begin_as(owner, trigger->tg_relation);
 	if (IsolationUsesXactSnapshot())
 	{
 		LOCKTAG		tag = copy_lock(operation);

@@ -154,6 +154,21 @@ ObstacleCheckTable(Oid relid)
 							"Drop them, or what makes them depend on it, and create them again afterwards: the container keeps the name.");
 }
 
+void
+ObstacleCheckPublications(Oid container)
+{
+	List	   *found = SqlStrings("SELECT format('Publication %%I publishes all tables%%s.', p.pubname, CASE WHEN puballtables THEN '' ELSE ' of the schema' END)"
+								   " FROM pg_publication p WHERE puballtables OR EXISTS (SELECT FROM pg_publication_namespace WHERE pnpubid = p.oid AND pnnspid = %u)",
+								   get_rel_namespace(container));
+
+	if (found != NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("partitions of \"%s\" cannot be exchanged, because the tables that are made for it would be published", get_rel_name(container)),
+				 errdetail("%s", (char *) linitial(found)),
+				 errhint("Publish tables by name, with publish_via_partition_root.")));
+}
+
 /* Put a text in place of another's first occurrence, or give NULL if there is none. */
 static char *
 replace_first(const char *text, const char *old, const char *new)

@@ -20,4 +20,10 @@ extern void ObstacleCheckKey(const Container *container);
  */
 extern void ObstacleCheckDependents(Oid relid, const char *problem, const char *hint);
 
+/*
+ * Refuse (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE) to make tables for a container
+ * while a publication would take them along.  Needs SPI.
+ */
+extern void ObstacleCheckPublications(Oid container);
+
 #endif							/* PARTITIONKEY_OBSTACLE_H */

@@ -48,12 +48,6 @@ typedef struct StagingConstraints
 	List	   *others;
 } StagingConstraints;
 
-/*
- * Refuse leaves (OIDs) that are to become one and do not ask the same of their
- * rows (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE).
- */
-extern void StagingCheckAlike(List *leaves);
-
 extern StagingConstraints *StagingCollectConstraints(Oid model);
 extern void StagingAddConstraints(const StagingConstraints *constraints, Oid leaf);
 extern void StagingAddConstraintsBelow(const StagingConstraints *constraints, Oid node);

@@ -20,6 +20,7 @@
 #include "utils/snapmgr.h"
 
 #include "compat.h"
+#include "obstacle.h"
 #include "settings.h"
 #include "work.h"
 
@@ -205,6 +206,7 @@ WorkGiveWay(Work *w, const VirtualTransactionId *waited_for, int n)
 
 	WorkBegin(w);
 	WorkCheckGap(w);
+	ObstacleCheckPublications(w->change->container->relid);
 	WorkCommit(w);
 	foreach(cell, w->sources)
 	{
