@@ -1101,6 +1101,8 @@ CREATE TABLE gap (
 	operation bigint NOT NULL,
 	error text NOT NULL
 );
+-- Where all tables are published, too, rows can be deleted.
+ALTER TABLE gap REPLICA IDENTITY FULL;
 COMMENT ON TABLE gap IS 'changes of applications that an operation could not repeat, which ends it';
 
 CREATE VIEW operations AS

@@ -142,39 +142,39 @@ check_leaf(const Container *container, Oid leaf)
  * statement that gives it to the other one.  The leaf, its name and the other's come from "leaves".
  */
 #define BELONGINGS \
-	"SELECT leaf, 1 AS n, concat('constraint ', pg_get_constraintdef(c.oid), (SELECT ' with triggers' || string_agg(concat(' ', tgfoid::regproc, " SWITCHED("tgenabled") "), ',' ORDER BY tgfoid::regproc::text, tgenabled)" \
-	"   FROM pg_trigger WHERE tgconstraint = c.oid AND tgenabled <> 'O')) AS what," \
-	"  concat('ALTER TABLE ', other_name, ' ADD ', pg_get_constraintdef(c.oid)) AS statement" \
+	"SELECT leaf, 1 AS n, concat('constraint ', pg_get_constraintdef(c.oid)) AS what, concat('ALTER TABLE ', other_name, ' ADD ', pg_get_constraintdef(c.oid)) AS statement" \
 	" FROM leaves JOIN pg_constraint c ON conrelid = leaf WHERE contype IN ('c', 'f') AND NOT " OWN_CHECK \
 	"  AND NOT EXISTS (SELECT FROM pg_constraint p WHERE p.oid = c.conparentid AND p.conrelid = c.conrelid)" \
-	" UNION ALL SELECT leaf, 2, " INDEX_TEXT("i") ", CASE WHEN c.oid IS NULL THEN regexp_replace(pg_get_indexdef(indexrelid), ' INDEX .*? ON .*? USING ', concat(' INDEX ON ', other_name, ' USING '))" \
+	" UNION ALL SELECT leaf, 2, concat('trigger ', tgfoid::regproc, ' of constraint ', pg_get_constraintdef(c.oid), " SWITCHED("tgenabled") "), concat('ALTER TABLE ', name, ' ENABLE TRIGGER ALL')" \
+	" FROM leaves JOIN pg_constraint c ON conrelid = leaf JOIN pg_trigger ON tgconstraint = c.oid WHERE contype = 'f' AND tgenabled <> 'O'" \
+	" UNION ALL SELECT leaf, 3, " INDEX_TEXT("i") ", CASE WHEN c.oid IS NULL THEN regexp_replace(pg_get_indexdef(indexrelid), ' INDEX .*? ON .*? USING ', concat(' INDEX ON ', other_name, ' USING '))" \
 	"   ELSE concat('ALTER TABLE ', other_name, ' ADD ', pg_get_constraintdef(c.oid)) END" \
 	" FROM leaves JOIN pg_index i ON indrelid = leaf LEFT JOIN pg_constraint c ON conindid = indexrelid AND contype IN ('p', 'u', 'x') WHERE indisunique OR indisexclusion" \
-	" UNION ALL SELECT leaf, 3, concat('column ', quote_ident(attname), ' NOT NULL'," \
+	" UNION ALL SELECT leaf, 4, concat('column ', quote_ident(attname), ' NOT NULL'," \
 	"   CASE WHEN EXISTS (SELECT FROM pg_constraint WHERE conrelid = leaf AND contype = 'n' AND conkey[1] = attnum AND NOT convalidated) THEN ' NOT VALID' END)," \
 	"  concat('ALTER TABLE ', other_name, ' ALTER ', quote_ident(attname), ' SET NOT NULL')" \
 	" FROM leaves JOIN pg_attribute ON attrelid = leaf WHERE attnum > 0 AND attnotnull AND NOT attisdropped" \
-	" UNION ALL SELECT leaf, 4, concat('column ', quote_ident(attname), ' GENERATED ALWAYS AS (', pg_get_expr(adbin, adrelid), ') ', CASE attgenerated WHEN 's' THEN 'STORED' ELSE 'VIRTUAL' END)," \
+	" UNION ALL SELECT leaf, 5, concat('column ', quote_ident(attname), ' GENERATED ALWAYS AS (', pg_get_expr(adbin, adrelid), ') ', CASE attgenerated WHEN 's' THEN 'STORED' ELSE 'VIRTUAL' END)," \
 	"  concat('ALTER TABLE ', other_name, ' ALTER ', quote_ident(attname), ' SET EXPRESSION AS (', pg_get_expr(adbin, adrelid), ')')" \
 	" FROM leaves JOIN pg_attribute ON attrelid = leaf JOIN pg_attrdef ON adrelid = leaf AND adnum = attnum WHERE attgenerated <> ''" \
-	" UNION ALL SELECT leaf, 5, concat('trigger ', replace(left(def, at - 1), 'CREATE ', ''), substr(def, at + length(name) + 4), " SWITCHED("tgenabled") ")," \
+	" UNION ALL SELECT leaf, 6, concat(substr(left(def, at - 1), 8), substr(def, at + length(name) + 4), " SWITCHED("tgenabled") ")," \
 	"  CASE WHEN EXISTS (SELECT FROM pg_trigger o WHERE o.tgrelid = other AND o.tgname = t.tgname) THEN concat('ALTER TABLE ', other_name, ' ', " SWITCH("tgenabled") ", ' TRIGGER ', quote_ident(tgname))" \
 	"   ELSE concat(left(def, at - 1), ' ON ', other_name, substr(def, at + length(name) + 4)) END" \
 	" FROM leaves JOIN pg_trigger t ON tgrelid = leaf, pg_get_triggerdef(t.oid) def, position(concat(' ON ', name, ' ') in def) at WHERE NOT tgisinternal AND tgname <> '" DUAL_WRITE_TRIGGER "'" \
-	" UNION ALL SELECT leaf, 6, concat('rule ', regexp_replace(replace(def, concat(' TO ', name), ''), '\\s+', ' ', 'g'), " SWITCHED("ev_enabled") ")," \
+	" UNION ALL SELECT leaf, 7, concat(substr(regexp_replace(replace(def, concat(' TO ', name), ''), '\\s+', ' ', 'g'), 8), " SWITCHED("ev_enabled") ")," \
 	"  replace(def, concat(' TO ', name), concat(' TO ', other_name))" \
 	" FROM leaves JOIN pg_rewrite r ON ev_class = leaf, pg_get_ruledef(r.oid) def" \
-	" UNION ALL SELECT leaf, 7, what, concat('ALTER TABLE ', other_name, ' ', word, ' ROW LEVEL SECURITY')" \
+	" UNION ALL SELECT leaf, 8, what, concat('ALTER TABLE ', other_name, ' ', word, ' ROW LEVEL SECURITY')" \
 	" FROM leaves JOIN pg_class c ON c.oid = leaf, (VALUES ('ENABLE', 'row level security'), ('FORCE', 'row level security for its owner')) w(word, what)" \
 	" WHERE CASE word WHEN 'ENABLE' THEN relrowsecurity ELSE relforcerowsecurity END" \
-	" UNION ALL SELECT leaf, 8, concat('policy ', quote_ident(polname), " POLICY_TEXT "), concat('CREATE POLICY ', quote_ident(polname), ' ON ', other_name, " POLICY_TEXT ")" \
+	" UNION ALL SELECT leaf, 9, concat('policy ', quote_ident(polname), " POLICY_TEXT "), concat('CREATE POLICY ', quote_ident(polname), ' ON ', other_name, " POLICY_TEXT ")" \
 	" FROM leaves JOIN pg_policy ON polrelid = leaf" \
-	" UNION ALL SELECT DISTINCT leaf, 9, concat('privilege ', granted, ' of role ', role, option), concat('GRANT ', granted, ' ON ', other_name, ' TO ', role, option)" \
+	" UNION ALL SELECT DISTINCT leaf, 10, concat('privilege ', granted, ' of role ', role, option), concat('GRANT ', granted, ' ON ', other_name, ' TO ', role, option)" \
 	" FROM (SELECT leaf, other_name, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END AS role, concat(privilege_type, columns) AS granted," \
 	"   CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END AS option" \
 	"  FROM leaves JOIN LATERAL (SELECT NULL AS columns, coalesce(relacl, acldefault('r', relowner)) AS acl FROM pg_class WHERE oid = leaf" \
 	"   UNION ALL SELECT concat(' (', quote_ident(attname), ')'), attacl FROM pg_attribute WHERE attrelid = leaf AND NOT attisdropped) a ON true, aclexplode(acl)) p" \
-	" UNION ALL SELECT leaf, 10, concat('replica identity ', CASE relreplident WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' ELSE (SELECT 'by ' || " INDEX_TEXT("i") " FROM pg_index i WHERE indrelid = leaf AND indisreplident) END)," \
+	" UNION ALL SELECT leaf, 11, concat('replica identity ', CASE relreplident WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' ELSE (SELECT 'by ' || " INDEX_TEXT("i") " FROM pg_index i WHERE indrelid = leaf AND indisreplident) END)," \
 	"  concat('ALTER TABLE ', name, ' REPLICA IDENTITY DEFAULT')" \
 	" FROM leaves JOIN pg_class ON oid = leaf WHERE relreplident <> 'd'"
 

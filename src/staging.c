@@ -367,7 +367,7 @@ StagingCollectMarks(Oid model)
 static void
 switch_constraint_triggers(Oid model, Oid leaf)
 {
-	List	   *switches = SqlStrings("SELECT n.oid || ' ' || m.tgenabled FROM " FOREIGN_KEYS " a JOIN " FOREIGN_KEYS " b USING (conname, confrelid)"
+	List	   *switches = SqlStrings("SELECT concat(n.oid, ' ', m.tgenabled) FROM " FOREIGN_KEYS " a JOIN " FOREIGN_KEYS " b USING (conname, confrelid)"
 									  " JOIN pg_trigger m ON m.tgconstraint = a.oid JOIN pg_trigger n ON n.tgconstraint = b.oid AND n.tgfoid = m.tgfoid AND n.tgtype = m.tgtype"
 									  "  AND (n.tgrelid = m.tgrelid OR m.tgrelid = %u AND n.tgrelid = %u)"
 									  " WHERE n.tgenabled <> m.tgenabled", model, model, leaf, leaf, model, leaf);
