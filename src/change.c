@@ -48,6 +48,7 @@
 #include "utils/timestamp.h"
 
 #include "change.h"
+#include "compat.h"
 #include "copying.h"
 #include "dualwrite.h"
 #include "failure.h"
@@ -350,18 +351,26 @@ swap_step(Work *w, void *arg)
 
 /*
  * Drop a table of an operation that is part of no container, whoever owns it by
- * now.  Not by its name, since its owner may not look into the schema any more.
+ * now.  Event triggers hear of it, unless its owner may not name it any more.
  */
 static void
 drop_if_apart(Oid relid)
 {
 	ObjectAddress table = {RelationRelationId, relid, 0};
+	Oid			owner;
+	SqlActing	acting;
 
 	LockRelationOid(relid, AccessExclusiveLock);
 	if (get_rel_name(relid) == NULL || get_rel_relispartition(relid))
 		return;
-	performDeletion(&table, DROP_RESTRICT, 0);
+	owner = RelationOwner(relid);
+	acting = SqlBeginAs(owner);
+	if (SchemaAclCheck(get_rel_namespace(relid), owner, ACL_USAGE) == ACLCHECK_OK)
+		SqlExecute("DROP TABLE %s", QualifiedName(relid));
+	else
+		performDeletion(&table, DROP_RESTRICT, 0);
 	CommandCounterIncrement();
+	SqlEndAs(acting);
 }
 
 /*

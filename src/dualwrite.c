@@ -48,6 +48,7 @@
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/fmgroids.h"
@@ -211,19 +212,28 @@ DualWriteStart(Oid leaf, Oid target, int64 operation)
 	SqlExecute("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", QualifiedName(leaf), quote_identifier(DUAL_WRITE_TRIGGER));
 }
 
+/* As whoever owns it by now; event triggers hear of it, unless he may not name the table any more. */
 void
 DualWriteStop(Oid leaf)
 {
-	ObjectAddress trigger = {TriggerRelationId, get_trigger_oid(leaf, DUAL_WRITE_TRIGGER, true), 0};
+	ObjectAddress trigger = {TriggerRelationId, InvalidOid, 0};
+	Oid			owner;
+	SqlActing	acting;
 
-	if (!OidIsValid(trigger.objectId))
+	if (!OidIsValid(get_trigger_oid(leaf, DUAL_WRITE_TRIGGER, true)))
 		return;
 	LockRelationOid(leaf, AccessExclusiveLock);
 	trigger.objectId = get_trigger_oid(leaf, DUAL_WRITE_TRIGGER, true);
-	/* Not by names, since whoever owns it by now may not look into the schema any more. */
-	if (OidIsValid(trigger.objectId))
+	if (!OidIsValid(trigger.objectId))
+		return;
+	owner = RelationOwner(leaf);
+	acting = SqlBeginAs(owner);
+	if (SchemaAclCheck(get_rel_namespace(leaf), owner, ACL_USAGE) == ACLCHECK_OK)
+		SqlExecute("DROP TRIGGER %s ON %s", quote_identifier(DUAL_WRITE_TRIGGER), QualifiedName(leaf));
+	else
 		performDeletion(&trigger, DROP_RESTRICT, 0);
 	CommandCounterIncrement();
+	SqlEndAs(acting);
 }
 
 static LOCKTAG
