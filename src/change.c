@@ -286,6 +286,8 @@ swap_step(Work *w, void *arg)
 	ListCell   *cell;
 	ListCell   *below;
 
+	/* Privileges may have changed meanwhile.  Before others have to wait for it. */
+	FitnessRequire(c->container, c->children);
 	if (w->op.id != 0)
 		HidingLock();
 	lock_referenced(w);

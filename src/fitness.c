@@ -112,16 +112,29 @@ indexes_beyond_keys(const Container *container, Oid leaf)
 					  " ORDER BY i.indexrelid LIMIT 1", key_columns(container), leaf, BTEqualStrategyNumber);
 }
 
-/* What a leaf promises of its rows, and does not keep: LIKE would make it as one that does. */
+/*
+ * What a leaf promises of its rows and does not keep, which LIKE would make as if it
+ * did; and what ties others to it and can't be given to another table.
+ */
 static List *
-broken_promises(Oid leaf)
+defects(Oid leaf)
 {
 	return SqlStrings("SELECT format('its index \"%%s\" is invalid', r.relname)" SEPARATOR "format('REINDEX INDEX %%s, or drop it.', indexrelid::regclass)"
-					  " FROM pg_index JOIN pg_class r ON r.oid = indexrelid WHERE indrelid = %u AND NOT (indisvalid AND indisready)"
+					  " FROM pg_index JOIN pg_class r ON r.oid = indexrelid WHERE indrelid = %1$u AND NOT (indisvalid AND indisready)"
 					  " UNION ALL SELECT format('its constraint \"%%s\" is not enforced, since its trigger is not enabled as usual', conname)"
 					  SEPARATOR "format('ALTER TABLE %%s ENABLE TRIGGER ALL', conrelid::regclass)"
-					  " FROM pg_constraint c WHERE conrelid = %u AND contype IN ('p', 'u', 'x') AND EXISTS (SELECT FROM pg_trigger WHERE tgconstraint = c.oid AND tgenabled <> 'O')"
-					  " LIMIT 1", leaf, leaf);
+					  " FROM pg_constraint c WHERE conrelid = %1$u AND contype IN ('p', 'u', 'x') AND EXISTS (SELECT FROM pg_trigger WHERE tgconstraint = c.oid AND tgenabled <> 'O')"
+					  " UNION ALL SELECT format('subscription \"%%s\" writes to it by its name', subname)"
+					  SEPARATOR "'Publish the container with publish_via_partition_root.'"
+					  " FROM pg_subscription_rel JOIN pg_subscription s ON s.oid = srsubid WHERE srrelid = %1$u"
+					  " UNION ALL SELECT format('it has a security label of provider \"%%s\"', provider) "
+					  SEPARATOR "format('SECURITY LABEL FOR %%I ON %%s IS NULL', provider, CASE objsubid WHEN 0 THEN 'TABLE ' || objoid::regclass"
+					  " ELSE format('COLUMN %%s.%%I', objoid::regclass, (SELECT attname FROM pg_attribute WHERE attrelid = objoid AND attnum = objsubid)) END)"
+					  " FROM pg_seclabel WHERE classoid = 'pg_class'::regclass AND objoid = %1$u"
+					  " UNION ALL SELECT format('it belongs to extension \"%%s\"', extname)"
+					  SEPARATOR "format('ALTER EXTENSION %%I DROP TABLE %%s', extname, objid::regclass)"
+					  " FROM pg_depend JOIN pg_extension e ON e.oid = refobjid WHERE classid = 'pg_class'::regclass AND objid = %1$u AND deptype = 'e'"
+					  " LIMIT 1", leaf);
 }
 
 static void
@@ -129,7 +142,7 @@ check_leaf(const Container *container, Oid leaf)
 {
 	Finding		finding;
 
-	if (take_finding(broken_promises(leaf), &finding) || take_finding(indexes_beyond_keys(container, leaf), &finding))
+	if (take_finding(defects(leaf), &finding) || take_finding(indexes_beyond_keys(container, leaf), &finding))
 		refuse(leaf, &finding);
 }
 

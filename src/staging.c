@@ -107,15 +107,14 @@ toggle_noinherit(Form_pg_constraint constraint)
 
 /*
  * PostgreSQL marks keys of a table by itself as not inherited, those of one that is
- * made as a partition not so, and ATTACH leaves it at that.
+ * made as a partition not so, and ATTACH leaves it at that.  Which constraint c of the
+ * new table is like one m of the model is told by a condition.
  */
 static void
-mark_noinherit(Oid model, Oid leaf)
+mark_noinherit(Oid model, Oid leaf, const char *like)
 {
 	change_constraints(SqlOids("SELECT c.oid FROM pg_constraint m JOIN pg_constraint c ON c.conrelid = %u AND c.contype = m.contype"
-							   " AND CASE WHEN m.contype = 'f' THEN c.conname = m.conname ELSE EXISTS (SELECT FROM pg_index i, pg_index n"
-							   " WHERE i.indexrelid = m.conindid AND n.indexrelid = c.conindid AND " INDEXES_ALIKE ") END"
-							   " WHERE m.conrelid = %u AND m.contype IN ('f', 'p', 'u', 'x') GROUP BY c.oid HAVING bool_and(m.connoinherit <> c.connoinherit)", leaf, model),
+							   " WHERE m.conrelid = %u AND %s GROUP BY c.oid HAVING bool_and(m.connoinherit <> c.connoinherit)", leaf, model, like),
 					   toggle_noinherit);
 }
 
@@ -225,6 +224,9 @@ StagingMakeLeaf(const Container *container, Oid model, const char *name, Leaf *l
 	ConversionGuardLeaf(container, leaf);
 	CarryColumnOptions(model, leaf->relid);
 	CarryDetails(model, leaf->relid);
+	mark_index(model, leaf->relid, "indisclustered", "CLUSTER ON");
+	mark_noinherit(model, leaf->relid, "m.contype IN ('p', 'u', 'x') AND EXISTS (SELECT FROM pg_index i, pg_index n"
+				   " WHERE i.indexrelid = m.conindid AND n.indexrelid = c.conindid AND " INDEXES_ALIKE ")");
 	give_replica_identity(model, leaf->relid);
 	PrivilegesReset(leaf->relid);
 }
@@ -331,6 +333,12 @@ alterations(Oid model)
 	return actions;
 }
 
+/* The foreign keys of a table, with the entries that those to a partitioned table have for what is below that. */
+#define FOREIGN_KEYS \
+	"(WITH RECURSIVE own AS (SELECT oid, conname, confrelid FROM pg_constraint c WHERE conrelid = %u AND contype = 'f'" \
+	"  AND NOT EXISTS (SELECT FROM pg_constraint p WHERE p.oid = c.conparentid AND p.conrelid = c.conrelid)" \
+	" UNION ALL SELECT c.oid, own.conname, c.confrelid FROM own JOIN pg_constraint c ON c.conparentid = own.oid AND c.conrelid = %u) SELECT * FROM own)"
+
 StagingMarks *
 StagingCollectMarks(Oid model)
 {
@@ -340,6 +348,7 @@ StagingCollectMarks(Oid model)
 
 	marks->model = model;
 	marks->name = get_rel_name(model);
+	marks->switched = SqlCount("SELECT count(*) FROM " FOREIGN_KEYS " f JOIN pg_trigger ON tgconstraint = f.oid WHERE tgenabled <> 'O'", model, model) > 0;
 	marks->commands = NIL;
 	foreach(cell, alterations(model))
 		marks->commands = lappend(marks->commands, psprintf("ALTER TABLE %s %s", name, (char *) lfirst(cell)));
@@ -353,12 +362,6 @@ StagingCollectMarks(Oid model)
 														   model, model)));
 	return marks;
 }
-
-/* The foreign keys of a table, with the entries that those to a partitioned table have for what is below that. */
-#define FOREIGN_KEYS \
-	"(WITH RECURSIVE own AS (SELECT oid, conname, confrelid FROM pg_constraint c WHERE conrelid = %u AND contype = 'f'" \
-	"  AND NOT EXISTS (SELECT FROM pg_constraint p WHERE p.oid = c.conparentid AND p.conrelid = c.conrelid)" \
-	" UNION ALL SELECT c.oid, own.conname, c.confrelid FROM own JOIN pg_constraint c ON c.conparentid = own.oid AND c.conrelid = %u) SELECT * FROM own)"
 
 /*
  * Triggers of foreign keys, those on the tables that they refer to as well, are
@@ -394,10 +397,10 @@ StagingApplyMarks(const StagingMarks *marks, Oid leaf)
 {
 	char	   *name = get_rel_name(leaf);
 
-	switch_constraint_triggers(marks->model, leaf);
-	mark_noinherit(marks->model, leaf);
+	if (marks->switched)
+		switch_constraint_triggers(marks->model, leaf);
+	mark_noinherit(marks->model, leaf, "m.contype = 'f' AND c.conname = m.conname");
 	PrivilegesCopy(marks->model, leaf);
-	mark_index(marks->model, leaf, "indisclustered", "CLUSTER ON");
 	/* Expressions of rules, policies and triggers may name the table. */
 	RenameRelationInternal(leaf, marks->name, false, false);
 	CommandCounterIncrement();

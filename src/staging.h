@@ -61,6 +61,7 @@ typedef struct StagingMarks
 {
 	Oid			model;
 	char	   *name;
+	bool		switched;		/* triggers of foreign keys are not enabled as usual */
 	List	   *commands;		/* char *, for a table of the leaf's name */
 } StagingMarks;
 
