@@ -97,8 +97,8 @@ key_columns(const Container *container)
 static List *
 indexes_beyond_keys(const Container *container, Oid leaf)
 {
-	return SqlStrings("SELECT format(CASE WHEN EXISTS (SELECT FROM pg_attribute WHERE attrelid = i.indrelid AND attname = key.name AND attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]))"
-					  "  THEN 'its unique index \"%%s\" compares key column \"%%s\" in another way than the container' ELSE 'its unique index \"%%s\" does not include key column \"%%s\"' END, r.relname, key.name)"
+	return SqlStrings("SELECT format('its %%s \"%%s\" ' || CASE WHEN EXISTS (SELECT FROM pg_attribute WHERE attrelid = i.indrelid AND attname = key.name AND attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]))"
+					  "  THEN 'compares key column \"%%s\" in another way than the container' ELSE 'does not include key column \"%%s\"' END, CASE WHEN i.indisexclusion THEN 'exclusion constraint' ELSE 'unique index' END, r.relname, key.name)"
 					  SEPARATOR "CASE WHEN c.oid IS NULL THEN format('DROP INDEX %%s', root.index) ELSE format('ALTER TABLE %%s DROP CONSTRAINT %%I', c.conrelid::regclass, c.conname) END"
 					  " FROM pg_index i JOIN pg_class r ON r.oid = i.indexrelid CROSS JOIN (VALUES %s) key(name, family)"
 					  " CROSS JOIN LATERAL (SELECT coalesce(pg_partition_root(i.indexrelid), i.indexrelid) AS index) root"
@@ -176,7 +176,7 @@ check_leaf(const Container *container, Oid leaf)
 	" FROM leaves JOIN pg_trigger t ON tgrelid = leaf, pg_get_triggerdef(t.oid) def, position(concat(' ON ', name, ' ') in def) at WHERE NOT tgisinternal AND tgname <> '" DUAL_WRITE_TRIGGER "'" \
 	" UNION ALL SELECT leaf, 7, concat(substr(regexp_replace(replace(def, concat(' TO ', name), ''), '\\s+', ' ', 'g'), 8), " SWITCHED("ev_enabled") ")," \
 	"  replace(def, concat(' TO ', name), concat(' TO ', other_name))" \
-	" FROM leaves JOIN pg_rewrite r ON ev_class = leaf, pg_get_ruledef(r.oid) def" \
+	" FROM leaves JOIN pg_rewrite r ON ev_class = leaf, rtrim(pg_get_ruledef(r.oid), ';') def" \
 	" UNION ALL SELECT leaf, 8, what, concat('ALTER TABLE ', other_name, ' ', word, ' ROW LEVEL SECURITY')" \
 	" FROM leaves JOIN pg_class c ON c.oid = leaf, (VALUES ('ENABLE', 'row level security'), ('FORCE', 'row level security for its owner')) w(word, what)" \
 	" WHERE CASE word WHEN 'ENABLE' THEN relrowsecurity ELSE relforcerowsecurity END" \
@@ -184,9 +184,9 @@ check_leaf(const Container *container, Oid leaf)
 	" FROM leaves JOIN pg_policy ON polrelid = leaf" \
 	" UNION ALL SELECT DISTINCT leaf, 10, concat('privilege ', granted, ' of role ', role, option), concat('GRANT ', granted, ' ON ', other_name, ' TO ', role, option)" \
 	" FROM (SELECT leaf, other_name, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END AS role, concat(privilege_type, columns) AS granted," \
-	"   CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END AS option" \
+	"   option" \
 	"  FROM leaves JOIN LATERAL (SELECT NULL AS columns, coalesce(relacl, acldefault('r', relowner)) AS acl FROM pg_class WHERE oid = leaf" \
-	"   UNION ALL SELECT concat(' (', quote_ident(attname), ')'), attacl FROM pg_attribute WHERE attrelid = leaf AND NOT attisdropped) a ON true, aclexplode(acl)) p" \
+	"   UNION ALL SELECT concat(' (', quote_ident(attname), ')'), attacl FROM pg_attribute WHERE attrelid = leaf AND NOT attisdropped) a ON true, aclexplode(acl), (VALUES (NULL), (' WITH GRANT OPTION')) o(option) WHERE option IS NULL OR is_grantable) p" \
 	" UNION ALL SELECT leaf, 11, concat('replica identity ', CASE relreplident WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' ELSE (SELECT 'by ' || " INDEX_TEXT("i") " FROM pg_index i WHERE indrelid = leaf AND indisreplident) END)," \
 	"  concat('ALTER TABLE ', name, ' REPLICA IDENTITY DEFAULT')" \
 	" FROM leaves JOIN pg_class ON oid = leaf WHERE relreplident <> 'd'"
