@@ -293,6 +293,7 @@ swap_step(Work *w, void *arg)
 	lock_referenced(w);
 	WorkTighten(w);
 	LockRelationOid(c->parent, AccessExclusiveLock);
+	ObstacleCheckPublications(c->container->relid);
 	*locked = GetCurrentTimestamp();
 	foreach(cell, w->sources)
 	{
