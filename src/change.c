@@ -64,6 +64,15 @@
 #include "staging.h"
 #include "work.h"
 
+static void
+changed_meanwhile(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the partition has been changed meanwhile"),
+			 errhint("Call it again.")));
+}
+
 /* Look again, once nobody else can change the leaves: they may not be what they were. */
 static void
 check_children(const Work *w)
@@ -73,10 +82,7 @@ check_children(const Work *w)
 	foreach(cell, w->change->children)
 		if (get_rel_name(lfirst_oid(cell)) == NULL || !get_rel_relispartition(lfirst_oid(cell)) ||
 			get_partition_parent(lfirst_oid(cell), true) != w->change->parent)
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("the partition has been changed meanwhile"),
-					 errhint("Call it again.")));
+			changed_meanwhile();
 }
 
 /* What can be exchanged, for the same reason. */
@@ -87,7 +93,11 @@ check_sources(const Work *w)
 
 	check_children(w);
 	foreach(cell, w->sources)
+	{
+		if (w->keyed && !OidIsValid(DualWriteIndex(lfirst_oid(cell))))
+			changed_meanwhile();
 		ObstacleCheckDependents(lfirst_oid(cell), "exchange partition", "Drop them first.");
+	}
 	FitnessRequire(w->change->container, w->change->children);
 }
 
@@ -214,8 +224,9 @@ rehearse(Work *w)
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
 	{
-		SqlExecute("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s LIMIT 1",
-				   QualifiedName(w->target), columns, columns, QualifiedName(linitial_oid(w->sources)));
+		SqlExecute("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s LIMIT 1 ON CONFLICT (%s) DO NOTHING",
+				   QualifiedName(w->target), columns, columns, QualifiedName(linitial_oid(w->sources)),
+				   DualWriteArbiter(DualWriteIndex(linitial_oid(w->sources))));
 	}
 	PG_CATCH();
 	{

@@ -158,8 +158,10 @@ void
 ObstacleCheckPublications(Oid container)
 {
 	List	   *found = SqlStrings("SELECT format('Publication %%I publishes all tables%%s.', p.pubname, CASE WHEN puballtables THEN '' ELSE ' of the schema' END)"
-								   " FROM pg_publication p WHERE puballtables OR EXISTS (SELECT FROM pg_publication_namespace WHERE pnpubid = p.oid AND pnnspid = %u)",
-								   get_rel_namespace(container));
+								   " FROM pg_publication p WHERE puballtables OR EXISTS (SELECT FROM pg_publication_namespace WHERE pnpubid = p.oid AND pnnspid IN"
+								   " (WITH RECURSIVE own(relid) AS (SELECT %u::oid UNION SELECT inhrelid FROM pg_inherits JOIN own ON inhparent = relid)"
+								   "  SELECT relnamespace FROM own JOIN pg_class ON oid = relid))",
+								   container);
 
 	if (found != NIL)
 		ereport(ERROR,
