@@ -153,6 +153,7 @@ SELECT create_container('m2', '{/k}', '{1}');
 CALL split_partition('m2_p0');
 GRANT SELECT ON m_p4 TO regress_pk_fit;
 ALTER TABLE m2_p8 OWNER TO regress_pk_other;
+CALL split_partition('m_p0_n');
 SET partitionkey.physical_partition_limit = '100MB';
 CALL maintain('m');
 CALL maintain('m2');

@@ -67,6 +67,7 @@ choose_division(Change *change, Oid partition, const char *path)
 {
 	SqlActing	acting;
 
+	(void) DivisionLeaf(change->container, partition);
 	FitnessRequire(change->container, list_make1_oid(partition));
 	acting = SqlBeginAs(RelationOwner(change->container->relid));
 	DivisionChoose(change, partition, path);
