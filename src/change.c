@@ -98,6 +98,7 @@ check_sources(const Work *w)
 			changed_meanwhile();
 		ObstacleCheckDependents(lfirst_oid(cell), "exchange partition", "Drop them first.");
 	}
+	WorkCheckPublications(w);
 	FitnessRequire(w->change->container, w->change->children);
 }
 
@@ -304,7 +305,7 @@ swap_step(Work *w, void *arg)
 	lock_referenced(w);
 	WorkTighten(w);
 	LockRelationOid(c->parent, AccessExclusiveLock);
-	ObstacleCheckPublications(c->container->relid);
+	WorkCheckPublications(w);
 	*locked = GetCurrentTimestamp();
 	foreach(cell, w->sources)
 	{

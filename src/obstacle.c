@@ -11,6 +11,7 @@
 
 #include "access/table.h"
 #include "catalog/dependency.h"
+#include "catalog/pg_publication.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -154,21 +155,31 @@ ObstacleCheckTable(Oid relid)
 							"Drop them, or what makes them depend on it, and create them again afterwards: the container keeps the name.");
 }
 
-void
-ObstacleCheckPublications(Oid container)
+static void
+refuse_published(Oid container, Oid publication, const char *of_what)
 {
-	List	   *found = SqlStrings("SELECT format('Publication %%I publishes all tables%%s.', p.pubname, CASE WHEN puballtables THEN '' ELSE ' of the schema' END)"
-								   " FROM pg_publication p WHERE puballtables OR EXISTS (SELECT FROM pg_publication_namespace WHERE pnpubid = p.oid AND pnnspid IN"
-								   " (WITH RECURSIVE own(relid) AS (SELECT %u::oid UNION SELECT inhrelid FROM pg_inherits JOIN own ON inhparent = relid)"
-								   "  SELECT relnamespace FROM own JOIN pg_class ON oid = relid))",
-								   container);
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("partitions of \"%s\" cannot be exchanged, because the tables that are made for it would be published", get_rel_name(container)),
+			 errdetail("Publication %s publishes all tables%s.", quote_identifier(get_publication_name(publication, false)), of_what),
+			 errhint("Publish tables by name, with publish_via_partition_root.")));
+}
 
-	if (found != NIL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("partitions of \"%s\" cannot be exchanged, because the tables that are made for it would be published", get_rel_name(container)),
-				 errdetail("%s", (char *) linitial(found)),
-				 errhint("Publish tables by name, with publish_via_partition_root.")));
+/* Asked between any two batches of a copy: so not by queries. */
+void
+ObstacleCheckPublications(Oid container, List *partitions)
+{
+	List	   *publications = GetAllTablesPublications();
+	ListCell   *cell;
+
+	if (publications != NIL)
+		refuse_published(container, linitial_oid(publications), "");
+	foreach(cell, partitions)
+	{
+		publications = GetSchemaPublications(get_rel_namespace(lfirst_oid(cell)));
+		if (publications != NIL)
+			refuse_published(container, linitial_oid(publications), " of the schema");
+	}
 }
 
 /* Put a text in place of another's first occurrence, or give NULL if there is none. */

@@ -22,8 +22,8 @@ extern void ObstacleCheckDependents(Oid relid, const char *problem, const char *
 
 /*
  * Refuse (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE) to make tables for a container
- * while a publication would take them along.  Needs SPI.
+ * beside some of its partitions (OIDs) while a publication would take them along.
  */
-extern void ObstacleCheckPublications(Oid container);
+extern void ObstacleCheckPublications(Oid container, List *partitions);
 
 #endif							/* PARTITIONKEY_OBSTACLE_H */

@@ -57,7 +57,7 @@ check_obstacles(const Container *container)
 				 errmsg("partitions of \"%s\" cannot be exchanged, because a foreign key refers to it", get_rel_name(container->relid)),
 				 errdetail("%s", (char *) linitial(found)),
 				 errhint("Drop the foreign key.")));
-	ObstacleCheckPublications(container->relid);
+	ObstacleCheckPublications(container->relid, list_make1_oid(container->relid));
 	SqlEnd(nestlevel);
 }
 

@@ -199,6 +199,13 @@ WorkCheckGap(const Work *w)
 				 errhint("A function that is called for an index or a generated column needs a SET search_path of its own. A unique value that a trigger takes before all of the statement is done can't be repeated: call it again when nobody does so.")));
 }
 
+/* New leaves are made beside the old ones, and the node above them beside the parent. */
+void
+WorkCheckPublications(const Work *w)
+{
+	ObstacleCheckPublications(w->change->container->relid, list_append_unique_oid(list_copy(w->sources), w->change->parent));
+}
+
 void
 WorkGiveWay(Work *w, const VirtualTransactionId *waited_for, int n)
 {
@@ -206,7 +213,7 @@ WorkGiveWay(Work *w, const VirtualTransactionId *waited_for, int n)
 
 	WorkBegin(w);
 	WorkCheckGap(w);
-	ObstacleCheckPublications(w->change->container->relid);
+	WorkCheckPublications(w);
 	WorkCommit(w);
 	foreach(cell, w->sources)
 	{

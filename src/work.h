@@ -83,6 +83,9 @@ extern void WorkGiveWay(Work *w, const VirtualTransactionId *waited_for, int n);
 /* Give up (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE) if a change of an application could not be repeated. */
 extern void WorkCheckGap(const Work *w);
 
+/* Give up (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE) if the new tables would be published. */
+extern void WorkCheckPublications(const Work *w);
+
 /* The lock that an operation has on a leaf all the time. */
 extern LOCKTAG WorkLockTag(Oid relid);
 
