@@ -97,14 +97,17 @@ key_columns(const Container *container)
 static List *
 indexes_beyond_keys(const Container *container, Oid leaf)
 {
-	return SqlStrings("SELECT format('its %%s \"%%s\" ' || CASE WHEN EXISTS (SELECT FROM pg_attribute WHERE attrelid = i.indrelid AND attname = key.name AND attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]))"
-					  "  THEN 'compares key column \"%%s\" in another way than the container' ELSE 'does not include key column \"%%s\"' END, CASE WHEN i.indisexclusion THEN 'exclusion constraint' ELSE 'unique index' END, r.relname, key.name)"
+	return SqlStrings("SELECT format('its %%s \"%%s\" ' || CASE WHEN EXISTS (SELECT FROM pg_attribute WHERE attrelid = i.indrelid AND attname = key.name"
+					  " AND attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]))"
+					  "  THEN 'compares key column \"%%s\" in another way than the container' ELSE 'does not include key column \"%%s\"' END,"
+					  "   CASE WHEN i.indisexclusion THEN 'exclusion constraint' ELSE 'unique index' END, r.relname, key.name)"
 					  SEPARATOR "CASE WHEN c.oid IS NULL THEN format('DROP INDEX %%s', root.index) ELSE format('ALTER TABLE %%s DROP CONSTRAINT %%I', c.conrelid::regclass, c.conname) END"
 					  " FROM pg_index i JOIN pg_class r ON r.oid = i.indexrelid CROSS JOIN (VALUES %s) key(name, family)"
 					  " CROSS JOIN LATERAL (SELECT coalesce(pg_partition_root(i.indexrelid), i.indexrelid) AS index) root"
 					  " LEFT JOIN pg_constraint c ON c.conindid = root.index AND c.contype IN ('p', 'u', 'x')"
 					  " WHERE i.indrelid = %u AND (i.indisunique OR i.indisexclusion) AND NOT EXISTS"
-					  "  (SELECT FROM generate_series(1, i.indnkeyatts) k JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k - 1] JOIN pg_opclass o ON o.oid = i.indclass[k - 1]"
+					  "  (SELECT FROM generate_series(1, i.indnkeyatts) k JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k - 1]"
+					  "    JOIN pg_opclass o ON o.oid = i.indclass[k - 1]"
 					  "   WHERE a.attname = key.name AND (i.indcollation[k - 1] = 0 OR (SELECT collisdeterministic FROM pg_collation WHERE oid = i.indcollation[k - 1]))"
 					  "   AND EXISTS (SELECT FROM pg_amop WHERE amopfamily = key.family AND amopopr = CASE WHEN i.indisexclusion"
 					  "    THEN (SELECT conexclop[k] FROM pg_constraint WHERE conindid = i.indexrelid AND conexclop IS NOT NULL)"
@@ -155,39 +158,47 @@ check_leaf(const Container *container, Oid leaf)
  * statement that gives it to the other one.  The leaf, its name and the other's come from "leaves".
  */
 #define BELONGINGS \
-	"SELECT leaf, 1 AS n, concat('constraint ', pg_get_constraintdef(c.oid)) AS what, concat('ALTER TABLE ', other_name, ' ADD ', pg_get_constraintdef(c.oid)) AS statement" \
+	"SELECT leaf, 1 AS n, concat('constraint ', pg_get_constraintdef(c.oid)) AS what," \
+	"  concat('ALTER TABLE ', other_name, ' ADD ', pg_get_constraintdef(c.oid)) AS statement" \
 	" FROM leaves JOIN pg_constraint c ON conrelid = leaf WHERE contype IN ('c', 'f') AND NOT " OWN_CHECK \
 	"  AND NOT EXISTS (SELECT FROM pg_constraint p WHERE p.oid = c.conparentid AND p.conrelid = c.conrelid)" \
-	" UNION ALL SELECT leaf, 2, concat('trigger ', tgfoid::regproc, ' of constraint ', pg_get_constraintdef(c.oid), " SWITCHED("tgenabled") "), concat('ALTER TABLE ', name, ' ENABLE TRIGGER ALL')" \
+	" UNION ALL SELECT leaf, 2, concat('trigger ', tgfoid::regproc, ' of constraint ', pg_get_constraintdef(c.oid), " SWITCHED("tgenabled") ")," \
+	"  concat('ALTER TABLE ', name, ' ENABLE TRIGGER ALL')" \
 	" FROM leaves JOIN pg_constraint c ON conrelid = leaf JOIN pg_trigger ON tgconstraint = c.oid WHERE contype = 'f' AND tgenabled <> 'O'" \
-	" UNION ALL SELECT leaf, 3, " INDEX_TEXT("i") ", CASE WHEN c.oid IS NULL THEN regexp_replace(pg_get_indexdef(indexrelid), ' INDEX .*? ON .*? USING ', concat(' INDEX ON ', other_name, ' USING '))" \
+	" UNION ALL SELECT leaf, 3, " INDEX_TEXT("i") "," \
+	"  CASE WHEN c.oid IS NULL THEN regexp_replace(pg_get_indexdef(indexrelid), ' INDEX .*? ON .*? USING ', concat(' INDEX ON ', other_name, ' USING '))" \
 	"   ELSE concat('ALTER TABLE ', other_name, ' ADD ', pg_get_constraintdef(c.oid)) END" \
 	" FROM leaves JOIN pg_index i ON indrelid = leaf LEFT JOIN pg_constraint c ON conindid = indexrelid AND contype IN ('p', 'u', 'x') WHERE indisunique OR indisexclusion" \
 	" UNION ALL SELECT leaf, 4, concat('column ', quote_ident(attname), ' NOT NULL'," \
 	"   CASE WHEN EXISTS (SELECT FROM pg_constraint WHERE conrelid = leaf AND contype = 'n' AND conkey[1] = attnum AND NOT convalidated) THEN ' NOT VALID' END)," \
 	"  concat('ALTER TABLE ', other_name, ' ALTER ', quote_ident(attname), ' SET NOT NULL')" \
 	" FROM leaves JOIN pg_attribute ON attrelid = leaf WHERE attnum > 0 AND attnotnull AND NOT attisdropped" \
-	" UNION ALL SELECT leaf, 5, concat('column ', quote_ident(attname), ' GENERATED ALWAYS AS (', pg_get_expr(adbin, adrelid), ') ', CASE attgenerated WHEN 's' THEN 'STORED' ELSE 'VIRTUAL' END)," \
+	" UNION ALL SELECT leaf, 5, concat('column ', quote_ident(attname), ' GENERATED ALWAYS AS (', pg_get_expr(adbin, adrelid), ') '," \
+	"   CASE attgenerated WHEN 's' THEN 'STORED' ELSE 'VIRTUAL' END)," \
 	"  concat('ALTER TABLE ', other_name, ' ALTER ', quote_ident(attname), ' SET EXPRESSION AS (', pg_get_expr(adbin, adrelid), ')')" \
 	" FROM leaves JOIN pg_attribute ON attrelid = leaf JOIN pg_attrdef ON adrelid = leaf AND adnum = attnum WHERE attgenerated <> ''" \
 	" UNION ALL SELECT leaf, 6, concat(substr(left(def, at - 1), 8), substr(def, at + length(name) + 4), " SWITCHED("tgenabled") ")," \
-	"  CASE WHEN EXISTS (SELECT FROM pg_trigger o WHERE o.tgrelid = other AND o.tgname = t.tgname) THEN concat('ALTER TABLE ', other_name, ' ', " SWITCH("tgenabled") ", ' TRIGGER ', quote_ident(tgname))" \
+	"  CASE WHEN EXISTS (SELECT FROM pg_trigger o WHERE o.tgrelid = other AND o.tgname = t.tgname)" \
+	"    THEN concat('ALTER TABLE ', other_name, ' ', " SWITCH("tgenabled") ", ' TRIGGER ', quote_ident(tgname))" \
 	"   ELSE concat(left(def, at - 1), ' ON ', other_name, substr(def, at + length(name) + 4)) END" \
-	" FROM leaves JOIN pg_trigger t ON tgrelid = leaf, pg_get_triggerdef(t.oid) def, position(concat(' ON ', name, ' ') in def) at WHERE NOT tgisinternal AND tgname <> '" DUAL_WRITE_TRIGGER "'" \
-	" UNION ALL SELECT leaf, 7, concat(substr(regexp_replace(replace(def, concat(' TO ', name), ''), '\\s+', ' ', 'g'), 8), " SWITCHED("ev_enabled") ")," \
+	" FROM leaves JOIN pg_trigger t ON tgrelid = leaf, pg_get_triggerdef(t.oid) def, position(concat(' ON ', name, ' ') in def) at" \
+	"  WHERE NOT tgisinternal AND tgname <> '" DUAL_WRITE_TRIGGER "'" \
+	" UNION ALL SELECT leaf, 7, concat(substr(replace(def, concat(' TO ', name), ''), 8), " SWITCHED("ev_enabled") ")," \
 	"  replace(def, concat(' TO ', name), concat(' TO ', other_name))" \
 	" FROM leaves JOIN pg_rewrite r ON ev_class = leaf, rtrim(pg_get_ruledef(r.oid), ';') def" \
 	" UNION ALL SELECT leaf, 8, what, concat('ALTER TABLE ', other_name, ' ', word, ' ROW LEVEL SECURITY')" \
 	" FROM leaves JOIN pg_class c ON c.oid = leaf, (VALUES ('ENABLE', 'row level security'), ('FORCE', 'row level security for its owner')) w(word, what)" \
 	" WHERE CASE word WHEN 'ENABLE' THEN relrowsecurity ELSE relforcerowsecurity END" \
-	" UNION ALL SELECT leaf, 9, concat('policy ', quote_ident(polname), " POLICY_TEXT "), concat('CREATE POLICY ', quote_ident(polname), ' ON ', other_name, " POLICY_TEXT ")" \
+	" UNION ALL SELECT leaf, 9, concat('policy ', quote_ident(polname), " POLICY_TEXT ")," \
+	"  concat('CREATE POLICY ', quote_ident(polname), ' ON ', other_name, " POLICY_TEXT ")" \
 	" FROM leaves JOIN pg_policy ON polrelid = leaf" \
 	" UNION ALL SELECT DISTINCT leaf, 10, concat('privilege ', granted, ' of role ', role, option), concat('GRANT ', granted, ' ON ', other_name, ' TO ', role, option)" \
-	" FROM (SELECT leaf, other_name, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END AS role, concat(privilege_type, columns) AS granted," \
-	"   option" \
+	" FROM (SELECT leaf, other_name, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END AS role, concat(privilege_type, columns) AS granted, option" \
 	"  FROM leaves JOIN LATERAL (SELECT NULL AS columns, coalesce(relacl, acldefault('r', relowner)) AS acl FROM pg_class WHERE oid = leaf" \
-	"   UNION ALL SELECT concat(' (', quote_ident(attname), ')'), attacl FROM pg_attribute WHERE attrelid = leaf AND NOT attisdropped) a ON true, aclexplode(acl), (VALUES (NULL), (' WITH GRANT OPTION')) o(option) WHERE option IS NULL OR is_grantable) p" \
-	" UNION ALL SELECT leaf, 11, concat('replica identity ', CASE relreplident WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' ELSE (SELECT 'by ' || " INDEX_TEXT("i") " FROM pg_index i WHERE indrelid = leaf AND indisreplident) END)," \
+	"   UNION ALL SELECT concat(' (', quote_ident(attname), ')'), attacl FROM pg_attribute WHERE attrelid = leaf AND NOT attisdropped) a ON true, aclexplode(acl), (VALUES (NULL), (' WITH GRANT OPTION')) o(option)" \
+	"   WHERE option IS NULL OR is_grantable) p" \
+	" UNION ALL SELECT leaf, 11, concat('replica identity ', CASE relreplident WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING'" \
+	"    ELSE (SELECT 'by ' || " INDEX_TEXT("i") " FROM pg_index i WHERE indrelid = leaf AND indisreplident) END)," \
 	"  concat('ALTER TABLE ', name, ' REPLICA IDENTITY DEFAULT')" \
 	" FROM leaves JOIN pg_class ON oid = leaf WHERE relreplident <> 'd'"
 

@@ -26,7 +26,8 @@ extern void FitnessRequire(const Container *container, List *partitions);
 	"   WHEN " i ".indisexclusion THEN 'exclusion constraint' ELSE 'index' END, ' USING ', quote_ident(am.amname), ' ('," \
 	"  (SELECT string_agg(concat(pg_get_indexdef(" i ".indexrelid, k, false)," \
 	"   (SELECT ' COLLATE ' || l.oid::regcollation FROM pg_collation l WHERE l.oid = " i ".indcollation[k - 1] AND l.oid <> 'pg_catalog.\"default\"'::regcollation)," \
-	"   (SELECT concat(' ', opcnamespace::regnamespace, '.', quote_ident(opcname)) FROM pg_opclass WHERE oid = " i ".indclass[k - 1] AND (NOT opcdefault OR opcnamespace <> 'pg_catalog'::regnamespace))," \
+	"   (SELECT concat(' ', opcnamespace::regnamespace, '.', quote_ident(opcname)) FROM pg_opclass WHERE oid = " i ".indclass[k - 1]" \
+	"    AND (NOT opcdefault OR opcnamespace <> 'pg_catalog'::regnamespace))," \
 	"   (SELECT ' ' || attoptions::text FROM pg_attribute WHERE attrelid = " i ".indexrelid AND attnum = k)," \
 	"   CASE " i ".indoption[k - 1] & 3 WHEN 1 THEN ' DESC NULLS LAST' WHEN 2 THEN ' NULLS FIRST' WHEN 3 THEN ' DESC' END," \
 	"   (SELECT ' WITH ' || conexclop[k]::regoperator FROM pg_constraint WHERE conindid = " i ".indexrelid AND conexclop IS NOT NULL))," \
