@@ -13,6 +13,7 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -205,6 +206,14 @@ OperationAddGap(int64 id, const char *error)
 	Datum		values[] = {Int64GetDatum(id), CStringGetTextDatum(error)};
 
 	execute("INSERT INTO partitionkey.gap VALUES ($1, $2)", lengthof(types), types, values);
+}
+
+bool
+OperationGapsAtHand(void)
+{
+	Oid			gap = get_relname_relid("gap", get_namespace_oid("partitionkey", true));
+
+	return OidIsValid(gap) && ConditionalLockRelationOid(gap, AccessShareLock);
 }
 
 char *

@@ -56,6 +56,9 @@ extern bool OperationWrites(int64 id, Oid leaf, Oid target);
 extern void OperationAddGap(int64 id, const char *error);
 extern char *OperationGap(int64 id);
 
+/* Whether that can be asked without waiting. */
+extern bool OperationGapsAtHand(void);
+
 /* The tables that operations on record have made (OIDs), wherever they are by now.  Needs SPI. */
 extern List *OperationTables(void);
 

@@ -203,7 +203,10 @@ WorkCheckGap(const Work *w)
 void
 WorkCheckPublications(const Work *w)
 {
-	ObstacleCheckPublications(w->change->container->relid, list_append_unique_oid(list_copy(w->sources), w->change->parent));
+	List	   *beside = list_append_unique_oid(list_copy(w->sources), w->change->parent);
+
+	ObstacleCheckPublications(w->change->container->relid, beside);
+	list_free(beside);
 }
 
 void
@@ -211,10 +214,6 @@ WorkGiveWay(Work *w, const VirtualTransactionId *waited_for, int n)
 {
 	ListCell   *cell;
 
-	WorkBegin(w);
-	WorkCheckGap(w);
-	WorkCheckPublications(w);
-	WorkCommit(w);
 	foreach(cell, w->sources)
 	{
 		LOCKTAG		tag = WorkLockTag(lfirst_oid(cell));
@@ -227,6 +226,12 @@ WorkGiveWay(Work *w, const VirtualTransactionId *waited_for, int n)
 							w->change->kind, get_rel_name(lfirst_oid(cell))),
 					 errhint("Call it again when the other session is done.")));
 	}
+	WorkBegin(w);
+	/* DROP EXTENSION may have it, and be about to wait for us. */
+	if (OperationGapsAtHand())
+		WorkCheckGap(w);
+	WorkCheckPublications(w);
+	WorkCommit(w);
 }
 
 void
