@@ -333,7 +333,7 @@ while ($half_way < 30 && $round < 60 && time < $begin + 120 && @problems < 10)
 	my $kind = $kinds[ $round % 4 ];
 	my $cleans = int($round / 4) % 2;
 	my $call = operation($kind);
-	my ($script, $effects) = writer_script(20000);
+	my ($script, $effects) = writer_script(60000);
 	my ($out, $err) = ('', '');
 	my $s = session();
 	my $pid = $s->{pid};
