@@ -1096,6 +1096,15 @@ CREATE TABLE operation (
 COMMENT ON TABLE operation IS 'changes of containers'' trees that are under way, or that ended half-way';
 COMMENT ON SEQUENCE operation_id_seq IS 'numbers of operations';
 
+-- Written by applications' transactions, of which none waits for another.
+CREATE TABLE gap (
+	operation bigint NOT NULL,
+	error text NOT NULL
+);
+-- Where all tables are published, too, rows can be deleted.
+ALTER TABLE gap REPLICA IDENTITY FULL;
+COMMENT ON TABLE gap IS 'changes of applications that an operation could not repeat, which ends it';
+
 CREATE VIEW operations AS
 	SELECT o.kind, o.container, o.partitions, o.phase, o.rows_copied, o.rows_estimated, o.started,
 		   EXISTS (SELECT FROM pg_catalog.pg_locks l

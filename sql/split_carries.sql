@@ -45,7 +45,8 @@ CREATE FUNCTION belongings(leaf regclass) RETURNS TABLE (kind text, name text, v
 	UNION ALL
 	SELECT 'constraint', CASE WHEN conindid <> 0 AND contype IN ('p', 'u', 'x') THEN parent_index(conindid) ELSE conname END,
 		jsonb_strip_nulls(jsonb_build_object(
-			'def', pg_get_constraintdef(c.oid), 'validated', convalidated, 'no inherit', CASE WHEN contype = 'c' THEN connoinherit END,
+			'def', pg_get_constraintdef(c.oid), 'validated', convalidated, 'no inherit', connoinherit, 'deferrable', condeferrable, 'deferred', condeferred,
+			'enforced', to_jsonb(c) -> 'conenforced', 'columns', (SELECT array_agg(attname ORDER BY n) FROM unnest(conkey) WITH ORDINALITY k(attnum, n) JOIN pg_attribute a USING (attnum) WHERE attrelid = leaf),
 			'local', conislocal, 'parents', coninhcount, 'parent', (SELECT conname FROM pg_constraint WHERE oid = c.conparentid AND c.contype = 'f'),
 			'triggers', (SELECT count(*) FROM pg_trigger WHERE tgconstraint = c.oid AND tgrelid = leaf),
 			'comment', obj_description(c.oid, 'pg_constraint')))::text

@@ -160,6 +160,10 @@ INSERT INTO operation (id, kind, container, partitions, replaced, made, phase, r
 	(1001, 'split', 'gone', '{gone_p0}', ARRAY['gone_p0'::regclass], ARRAY['gone_new_0'::regclass, 'gone_new_1'], 'copying', 0, 0);
 INSERT INTO pg_depend SELECT 'pg_class'::regclass, c, 0, 'pg_extension'::regclass, e.oid, 0, 'e'
 	FROM pg_extension e, unnest('{stuck_new_0,gone_new_0,gone_new_1}'::regclass[]) c WHERE extname = 'partitionkey';
+-- PostgreSQL 18's pg_upgrade makes their types members, too
+INSERT INTO pg_depend SELECT 'pg_type'::regclass, t, 0, 'pg_extension'::regclass, e.oid, 0, 'e'
+	FROM pg_extension e, pg_class c JOIN pg_type r ON r.oid = c.reltype, unnest(ARRAY[r.oid, r.typarray]) t
+	WHERE extname = 'partitionkey' AND c.oid IN ('stuck_new_0'::regclass, 'gone_new_0'::regclass, 'gone_new_1'::regclass);
 SET ROLE regress_pk_crash;
 DROP TABLE gone;
 DROP TABLE gone_new_0;

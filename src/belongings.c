@@ -11,6 +11,7 @@
 #include "belongings.h"
 #include "compat.h"
 #include "dualwrite.h"
+#include "fitness.h"
 #include "sql.h"
 
 /* The commands that make some objects, as ruleutils writes them. */
@@ -117,12 +118,7 @@ TriggerCommands(Oid relid, const char *table)
 List *
 PolicyCommands(Oid relid, const char *table)
 {
-	List	   *commands = SqlStrings("SELECT format('CREATE POLICY %%I ON %%s AS %%s FOR %%s TO %%s', polname, %s,"
-									  " CASE WHEN polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,"
-									  " CASE polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE' ELSE 'ALL' END,"
-									  " (SELECT string_agg(CASE r WHEN 0 THEN 'public' ELSE quote_ident(pg_get_userbyid(r)) END, ', ') FROM unnest(polroles) r))"
-									  " || coalesce(' USING (' || pg_get_expr(polqual, polrelid) || ')', '')"
-									  " || coalesce(' WITH CHECK (' || pg_get_expr(polwithcheck, polrelid) || ')', '')"
+	List	   *commands = SqlStrings("SELECT format('CREATE POLICY %%I ON %%s', polname, %s) || " POLICY_TEXT
 									  " FROM pg_policy WHERE polrelid = %u ORDER BY oid", quote_literal_cstr(table), relid);
 
 	return list_concat(commands,

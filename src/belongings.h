@@ -29,12 +29,15 @@ extern List *RuleCommands(Oid relid, const char *table);
 extern List *PolicyCommands(Oid relid, const char *table);
 extern List *CommentCommands(Oid relid, const char *table, const char *condition);
 
-/* As SQL: that index n is defined like index i, of another table and by another name. */
-#define INDEXES_ALIKE \
-	"n.indisunique = i.indisunique AND n.indisprimary = i.indisprimary AND n.indimmediate = i.indimmediate AND n.indnkeyatts = i.indnkeyatts" \
-	" AND pg_get_expr(n.indpred, n.indrelid) IS NOT DISTINCT FROM pg_get_expr(i.indpred, i.indrelid)" \
-	" AND ARRAY(SELECT pg_get_indexdef(n.indexrelid, k, false) FROM generate_series(1, n.indnatts) k)" \
-	"   = ARRAY(SELECT pg_get_indexdef(i.indexrelid, k, false) FROM generate_series(1, i.indnatts) k)"
+/* As SQL: that a row of pg_constraint is one of the extension's own checks, which are for the ranges of one leaf. */
+#define OWN_CHECK			"(contype = 'c' AND conname ~ '^partitionkey_(bound$|valid_key|values_of_)')"
+
+/* As SQL: what CREATE POLICY says of a row of pg_policy after the table's name. */
+#define POLICY_TEXT \
+	"concat(' AS ', CASE WHEN polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END, ' FOR '," \
+	" CASE polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE' ELSE 'ALL' END," \
+	" ' TO ', (SELECT string_agg(role, ', ' ORDER BY role) FROM unnest(polroles) r, LATERAL (SELECT CASE r WHEN 0 THEN 'public' ELSE quote_ident(pg_get_userbyid(r)) END) n(role))," \
+	" ' USING (' || pg_get_expr(polqual, polrelid) || ')', ' WITH CHECK (' || pg_get_expr(polwithcheck, polrelid) || ')')"
 
 /* The clauses at the end of CREATE TABLE: access method and storage parameters. */
 extern char *TableClauses(Form_pg_class table);

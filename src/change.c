@@ -29,6 +29,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/dependency.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
@@ -47,18 +48,30 @@
 #include "utils/timestamp.h"
 
 #include "change.h"
+#include "compat.h"
 #include "copying.h"
 #include "dualwrite.h"
 #include "failure.h"
+#include "fitness.h"
 #include "hiding.h"
 #include "leafname.h"
 #include "obstacle.h"
 #include "operation.h"
+#include "rights.h"
 #include "settings.h"
 #include "snapshots.h"
 #include "sql.h"
 #include "staging.h"
 #include "work.h"
+
+static void
+changed_meanwhile(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the partition has been changed meanwhile"),
+			 errhint("Call it again.")));
+}
 
 /* Look again, once nobody else can change the leaves: they may not be what they were. */
 static void
@@ -69,10 +82,24 @@ check_children(const Work *w)
 	foreach(cell, w->change->children)
 		if (get_rel_name(lfirst_oid(cell)) == NULL || !get_rel_relispartition(lfirst_oid(cell)) ||
 			get_partition_parent(lfirst_oid(cell), true) != w->change->parent)
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("the partition has been changed meanwhile"),
-					 errhint("Call it again.")));
+			changed_meanwhile();
+}
+
+/* What can be exchanged, for the same reason. */
+static void
+check_sources(const Work *w)
+{
+	ListCell   *cell;
+
+	check_children(w);
+	foreach(cell, w->sources)
+	{
+		if (w->keyed && !OidIsValid(DualWriteIndex(lfirst_oid(cell))))
+			changed_meanwhile();
+		ObstacleCheckDependents(lfirst_oid(cell), "exchange partition", "Drop them first.");
+	}
+	WorkCheckPublications(w);
+	FitnessRequire(w->change->container, w->change->children);
 }
 
 static void
@@ -95,10 +122,7 @@ lock_sources_step(Work *w, void *arg)
 		(void) LockAcquire(&tag, ShareUpdateExclusiveLock, true, false);
 	}
 	AcceptInvalidationMessages();
-	check_children(w);
-	foreach(cell, w->sources)
-		ObstacleCheckDependents(lfirst_oid(cell), "exchange partition", "Drop them first.");
-	StagingCheckAlike(w->sources);
+	check_sources(w);
 }
 
 static char *
@@ -150,6 +174,7 @@ make_tables(Work *w)
 	ListCell   *cell;
 	int			n = 0;
 
+	RightsRequire(c->container->relid, w->owner, w->sources);
 	if (!alone)
 	{
 		w->target = StagingMakeNode(c->container, c->parent, staging_name(w, c->parent, 0), c->level);
@@ -200,8 +225,9 @@ rehearse(Work *w)
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
 	{
-		SqlExecute("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s LIMIT 1",
-				   QualifiedName(w->target), columns, columns, QualifiedName(linitial_oid(w->sources)));
+		SqlExecute("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s LIMIT 1 ON CONFLICT (%s) DO NOTHING",
+				   QualifiedName(w->target), columns, columns, QualifiedName(linitial_oid(w->sources)),
+				   DualWriteArbiter(DualWriteIndex(linitial_oid(w->sources))));
 	}
 	PG_CATCH();
 	{
@@ -253,7 +279,7 @@ static void
 check_not_read(Oid leaf)
 {
 	if (SqlCount("SELECT count(*) FROM pg_locks WHERE mode = 'SIReadLock' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-				 " AND relation IN (SELECT %u UNION ALL SELECT indexrelid FROM pg_index WHERE indrelid = %u) AND pid <> pg_backend_pid()", leaf, leaf) > 0)
+				 " AND relation IN (SELECT %u UNION ALL SELECT indexrelid FROM pg_index WHERE indrelid = %u)", leaf, leaf) > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
 				 errmsg("partition \"%s\" has been read by a serializable transaction", get_rel_name(leaf))));
@@ -272,11 +298,14 @@ swap_step(Work *w, void *arg)
 	ListCell   *cell;
 	ListCell   *below;
 
+	/* Privileges may have changed meanwhile.  Before others have to wait for it. */
+	FitnessRequire(c->container, c->children);
 	if (w->op.id != 0)
 		HidingLock();
 	lock_referenced(w);
 	WorkTighten(w);
 	LockRelationOid(c->parent, AccessExclusiveLock);
+	WorkCheckPublications(w);
 	*locked = GetCurrentTimestamp();
 	foreach(cell, w->sources)
 	{
@@ -285,6 +314,7 @@ swap_step(Work *w, void *arg)
 		DualWriteStop(lfirst_oid(cell));
 		check_not_read(lfirst_oid(cell));
 	}
+	WorkCheckGap(w);
 	AcceptInvalidationMessages();
 	parent = QualifiedName(c->parent);
 	container = get_rel_name(c->container->relid);
@@ -334,16 +364,27 @@ swap_step(Work *w, void *arg)
 		OperationPhase(&w->op, "dropping");
 }
 
-/* Drop a table of an operation that is part of no container, whoever owns it by now. */
+/*
+ * Drop a table of an operation that is part of no container, whoever owns it by
+ * now.  Event triggers hear of it, unless its owner may not name it any more.
+ */
 static void
 drop_if_apart(Oid relid)
 {
+	ObjectAddress table = {RelationRelationId, relid, 0};
+	Oid			owner;
 	SqlActing	acting;
 
+	LockRelationOid(relid, AccessExclusiveLock);
 	if (get_rel_name(relid) == NULL || get_rel_relispartition(relid))
 		return;
-	acting = SqlBeginAs(RelationOwner(relid));
-	SqlExecute("DROP TABLE %s", QualifiedName(relid));
+	owner = RelationOwner(relid);
+	acting = SqlBeginAs(owner);
+	if (SchemaAclCheck(get_rel_namespace(relid), owner, ACL_USAGE) == ACLCHECK_OK)
+		SqlExecute("DROP TABLE %s", QualifiedName(relid));
+	else
+		performDeletion(&table, DROP_RESTRICT, 0);
+	CommandCounterIncrement();
 	SqlEndAs(acting);
 }
 
@@ -499,7 +540,7 @@ run_locked(Work *w)
 		WorkPause(SettingRetryPause);
 	}
 	AcceptInvalidationMessages();
-	check_children(w);
+	check_sources(w);
 	make_tables(w);
 	SqlExecute("SET CONSTRAINTS ALL IMMEDIATE");
 	foreach(cell, w->sources)
@@ -573,6 +614,14 @@ leaves_below(List *children)
 	return leaves;
 }
 
+static void
+require_rights(Work *w)
+{
+	WorkBegin(w);
+	RightsRequire(w->change->container->relid, w->owner, w->sources);
+	WorkCommit(w);
+}
+
 void
 ChangeRun(const Change *change)
 {
@@ -613,6 +662,9 @@ ChangeRun(const Change *change)
 		MemoryContextSwitchTo(w->context);
 		if (w->op.id != 0)
 			undo(w, error);
+		/* A right that has been lost meanwhile is told as one that was missing from the start. */
+		if (error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE)
+			require_rights(w);
 		ReThrowError(error);
 	}
 	PG_END_TRY();

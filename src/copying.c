@@ -32,7 +32,7 @@ typedef struct Batch
 {
 	Oid			source;
 	char	   *columns;
-	char	   *key;			/* columns of the unique index */
+	char	   *key;			/* the unique index, as ON CONFLICT takes it */
 	int64		from;			/* places, in the order of their blocks */
 	int64		to;				/* exclusive */
 	bool		skip;			/* leave rows alone that are there already */
@@ -106,7 +106,7 @@ copy_source(Work *w, Oid source)
 
 	batch.source = source;
 	batch.columns = DualWriteList(DualWriteColumns(source), "");
-	batch.key = DualWriteList(DualWriteKeyColumns(DualWriteIndex(source)), "");
+	batch.key = DualWriteArbiter(DualWriteIndex(source));
 	while (batch.from < end)
 	{
 		instr_time	began;

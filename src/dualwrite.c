@@ -19,6 +19,14 @@
  * a version that is not the last any more is left to the change that made the
  * last one, and no key is removed that the leaf has.
  *
+ * A write to the target may fail where that to the leaf did not: code of users that
+ * computes index entries or columns does not find by the writer's search_path what
+ * it calls, and a trigger may take a unique value from a row whose change has not
+ * been repeated yet.  Where that is possible the change is repeated in a
+ * subtransaction, and when it fails a gap is put on record, which ends the operation
+ * and not the statement of the application.  From then on nothing is repeated, since
+ * the target has rows that the leaf has not.
+ *
  * In a REPEATABLE READ transaction PostgreSQL fails when it meets a row newer
  * than its snapshot.  There the trigger writes by a snapshot of its own, taken
  * while no copy is under way.
@@ -30,6 +38,7 @@
 #include "access/stratnum.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/dependency.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_trigger.h"
@@ -37,20 +46,25 @@
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "storage/lock.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/ruleutils.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "compat.h"
 #include "dualwrite.h"
+#include "failure.h"
 #include "operation.h"
 #include "sql.h"
 
@@ -61,6 +75,8 @@ typedef struct Plans
 	Oid			leaf;
 	Oid			target;
 	bool		valid;
+	bool		calls;			/* code of users for index entries and columns */
+	bool		unique;			/* other values than the key's are unique, too */
 	SPIPlanPtr	put;
 	SPIPlanPtr	remove;
 	int			ncolumns;		/* parameters of put */
@@ -71,12 +87,15 @@ typedef struct Plans
 
 static HTAB *plans_by_trigger = NULL;
 
-/* Whether rows are found again by an index.  One of WITHOUT OVERLAPS is an exclusion constraint. */
+/*
+ * Whether rows are found again by an index: one of the container's, which includes its
+ * keys and which the target has, too.  One of WITHOUT OVERLAPS is an exclusion constraint.
+ */
 static bool
 finds_rows(Relation rel, HeapTuple tuple)
 {
 	Form_pg_index index = (Form_pg_index) GETSTRUCT(tuple);
-	bool		finds = index->indisunique && index->indimmediate && index->indisvalid && !index->indisexclusion &&
+	bool		finds = get_rel_relispartition(index->indexrelid) && index->indisunique && index->indimmediate && index->indisvalid && !index->indisexclusion &&
 		heap_attisnull(tuple, Anum_pg_index_indpred, NULL) && heap_attisnull(tuple, Anum_pg_index_indexprs, NULL);
 
 	for (int i = 0; finds && i < index->indnkeyatts; i++)
@@ -118,8 +137,8 @@ DualWriteIndex(Oid leaf)
 	return found;
 }
 
-List *
-DualWriteKeyColumns(Oid index)
+static List *
+key_columns(Oid index)
 {
 	HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
 	Form_pg_index form = (Form_pg_index) GETSTRUCT(tuple);
@@ -129,6 +148,30 @@ DualWriteKeyColumns(Oid index)
 		names = lappend(names, get_attname(form->indrelid, form->indkey.values[i], false));
 	ReleaseSysCache(tuple);
 	return names;
+}
+
+/* " COLLATE ..." of an index column; nothing for types without. */
+static char *
+collate_clause(Relation index, int n)
+{
+	return OidIsValid(index->rd_indcollation[n]) ? psprintf(" COLLATE %s", generate_collation_name(index->rd_indcollation[n])) : "";
+}
+
+char *
+DualWriteArbiter(Oid index)
+{
+	Relation	rel = index_open(index, AccessShareLock);
+	List	   *names = key_columns(index);
+	bool		isnull;
+	oidvector  *classes = (oidvector *) DatumGetPointer(SysCacheGetAttr(INDEXRELID, rel->rd_indextuple, Anum_pg_index_indclass, &isnull));
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (int i = 0; i < list_length(names); i++)
+		appendStringInfo(&list, "%s%s%s %s", i == 0 ? "" : ", ", quote_identifier(list_nth(names, i)),
+						 collate_clause(rel, i), generate_opclass_name(classes->values[i]));
+	index_close(rel, NoLock);
+	return list.data;
 }
 
 List *
@@ -169,16 +212,27 @@ DualWriteStart(Oid leaf, Oid target, int64 operation)
 	SqlExecute("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", QualifiedName(leaf), quote_identifier(DUAL_WRITE_TRIGGER));
 }
 
+/* As whoever owns it by now; event triggers hear of it, unless he may not name the table any more. */
 void
 DualWriteStop(Oid leaf)
 {
+	ObjectAddress trigger = {TriggerRelationId, InvalidOid, 0};
+	Oid			owner;
 	SqlActing	acting;
 
 	if (!OidIsValid(get_trigger_oid(leaf, DUAL_WRITE_TRIGGER, true)))
 		return;
-	/* Whoever owns it by now. */
-	acting = SqlBeginAs(RelationOwner(leaf));
-	SqlExecute("DROP TRIGGER %s ON %s", quote_identifier(DUAL_WRITE_TRIGGER), QualifiedName(leaf));
+	LockRelationOid(leaf, AccessExclusiveLock);
+	trigger.objectId = get_trigger_oid(leaf, DUAL_WRITE_TRIGGER, true);
+	if (!OidIsValid(trigger.objectId))
+		return;
+	owner = RelationOwner(leaf);
+	acting = SqlBeginAs(owner);
+	if (SchemaAclCheck(get_rel_namespace(leaf), owner, ACL_USAGE) == ACLCHECK_OK)
+		SqlExecute("DROP TRIGGER %s ON %s", quote_identifier(DUAL_WRITE_TRIGGER), QualifiedName(leaf));
+	else
+		performDeletion(&trigger, DROP_RESTRICT, 0);
+	CommandCounterIncrement();
 	SqlEndAs(acting);
 }
 
@@ -272,7 +326,7 @@ keep_plan(const char *sql, int nargs, Oid *types)
 
 /* The key is set as well: what is equal need not be the same, as 5.1 and 5.10. */
 static char *
-put_statement(Oid target, List *columns, List *keys)
+put_statement(Oid target, List *columns, Oid index)
 {
 	StringInfoData sql;
 
@@ -280,7 +334,7 @@ put_statement(Oid target, List *columns, List *keys)
 	appendStringInfo(&sql, "INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE VALUES (", QualifiedName(target), DualWriteList(columns, ""));
 	for (int i = 0; i < list_length(columns); i++)
 		appendStringInfo(&sql, "%s$%d", i == 0 ? "" : ", ", i + 1);
-	appendStringInfo(&sql, ") ON CONFLICT (%s) DO UPDATE SET ", DualWriteList(keys, ""));
+	appendStringInfo(&sql, ") ON CONFLICT (%s) DO UPDATE SET ", DualWriteArbiter(index));
 	for (int i = 0; i < list_length(columns); i++)
 	{
 		const char *name = quote_identifier(list_nth(columns, i));
@@ -323,10 +377,41 @@ remove_statement(Oid target, Oid leaf, Oid index, List *keys)
 
 		if (i == list_length(keys))
 			appendStringInfoChar(&sql, ')');
-		appendStringInfo(&sql, "%s%s %s $%d", i == 0 ? "" : " AND ", quote_identifier(list_nth(keys, n)), equality(rel, n), n + 1);
+		appendStringInfo(&sql, "%s%s%s %s $%d", i == 0 ? "" : " AND ", quote_identifier(list_nth(keys, n)), collate_clause(rel, n), equality(rel, n), n + 1);
 	}
 	index_close(rel, NoLock);
 	return sql.data;
+}
+
+/* Free what there is: the making of plans may have failed half-way. */
+static void
+free_plans(Plans *plans)
+{
+	if (plans->put != NULL)
+		SPI_freeplan(plans->put);
+	if (plans->remove != NULL)
+		SPI_freeplan(plans->remove);
+	if (plans->columns != NULL)
+		pfree(plans->columns);
+	if (plans->keys != NULL)
+		pfree(plans->keys);
+	plans->put = plans->remove = NULL;
+	plans->columns = plans->keys = NULL;
+}
+
+/* Whether functions not written in C compute index entries and columns of a table. */
+static bool
+calls_code_of_users(Oid relid)
+{
+	return SqlCount("WITH used AS (SELECT refclassid, refobjid FROM pg_depend WHERE (classid, objid) IN"
+					" (SELECT 'pg_class'::regclass, indexrelid FROM pg_index WHERE indrelid = %u"
+					"  UNION ALL SELECT 'pg_attrdef'::regclass, d.oid FROM pg_attrdef d JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum"
+					"   WHERE adrelid = %u AND attgenerated <> ''))"
+					" SELECT count(*) FROM pg_proc p JOIN pg_language l ON l.oid = prolang WHERE lanname NOT IN ('internal', 'c') AND p.oid IN"
+					" (SELECT refobjid FROM used WHERE refclassid = 'pg_proc'::regclass"
+					"  UNION ALL SELECT oprcode FROM used JOIN pg_operator o ON o.oid = refobjid WHERE refclassid = 'pg_operator'::regclass"
+					"  UNION ALL SELECT amproc FROM used JOIN pg_opclass c ON c.oid = refobjid JOIN pg_amproc ON amprocfamily = opcfamily"
+					"   WHERE refclassid = 'pg_opclass'::regclass)", relid, relid) > 0;
 }
 
 static void
@@ -339,21 +424,16 @@ make_plans(Plans *plans, Oid leaf, Oid target)
 
 	if (!OidIsValid(index))
 		elog(ERROR, "partition \"%s\" has lost its key while its rows are copied", get_rel_name(leaf));
-	keys = DualWriteKeyColumns(index);
+	keys = key_columns(index);
 	types = palloc(sizeof(Oid) * (list_length(columns) + list_length(keys)));
-	if (plans->put != NULL)
-	{
-		SPI_freeplan(plans->put);
-		SPI_freeplan(plans->remove);
-		pfree(plans->columns);
-		pfree(plans->keys);
-		plans->put = NULL;
-	}
+	free_plans(plans);
 	plans->leaf = leaf;
 	plans->target = target;
 	plans->ncolumns = list_length(columns);
 	plans->columns = attribute_numbers(leaf, columns, types);
-	plans->put = keep_plan(put_statement(target, columns, keys), plans->ncolumns, types);
+	plans->put = keep_plan(put_statement(target, columns, index), plans->ncolumns, types);
+	plans->calls = calls_code_of_users(leaf);
+	plans->unique = SqlCount("SELECT count(*) FROM pg_index WHERE indrelid = %u AND (indisunique OR indisexclusion) AND indexrelid <> %u", leaf, index) > 0;
 	plans->nkeys = list_length(keys);
 	plans->keys = attribute_numbers(leaf, keys, types);
 	plans->remove = keep_plan(remove_statement(target, leaf, index, keys), plans->nkeys, types);
@@ -427,19 +507,106 @@ repeat_change(const Plans *plans, TriggerData *trigger, Snapshot snapshot)
 		run_plan(plans->put, new, plans->ncolumns, plans->columns, snapshot);
 }
 
+/* What repeat_change takes, for FailureContain. */
+typedef struct Repetition
+{
+	Plans	   *plans;
+	Oid			target;
+	TriggerData *trigger;
+	Snapshot	snapshot;
+} Repetition;
+
+static void
+repeat_one(void *arg)
+{
+	Repetition *r = arg;
+
+	if (!r->plans->valid)
+		make_plans(r->plans, RelationGetRelid(r->trigger->tg_relation), r->target);
+	repeat_change(r->plans, r->trigger, r->snapshot);
+}
+
+/* Whether the statement is to end, and was not only unable to repeat the change. */
+static bool
+ends_statement(const ErrorData *error)
+{
+	int			category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+
+	return category == ERRCODE_OPERATOR_INTERVENTION || category == ERRCODE_TRANSACTION_ROLLBACK;
+}
+
+/* Repeat a change, or leave a gap.  Other sessions hear of it when the transaction ends. */
+static void
+try_to_repeat(Repetition *r, int64 operation)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		FailureContain(repeat_one, r);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		if (ends_statement(error))
+			PG_RE_THROW();
+		FlushErrorState();
+		OperationAddGap(operation, error->message);
+		CacheInvalidateRelcacheByRelid(r->target);
+		CommandCounterIncrement();
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+}
+
+/*
+ * The owner may have lost a right when plans are made.  Within a trigger or an action
+ * of a foreign key, changes of the statement around it may not have been repeated yet.
+ */
+static bool
+may_fail(const Plans *plans)
+{
+	return !plans->valid || plans->calls || (plans->unique && DatumGetInt32(DirectFunctionCall1(pg_trigger_depth, (Datum) 0)) > 1);
+}
+
+static void
+repeat_or_leave_gap(Repetition r, int64 operation)
+{
+	if (may_fail(r.plans))
+		try_to_repeat(&r, operation);
+	else
+		repeat_one(&r);
+}
+
+/* Whether a unique constraint of a table may be deferred until later. */
+static bool
+can_defer(Relation rel)
+{
+	for (int i = 0; rel->trigdesc != NULL && i < rel->trigdesc->numtriggers; i++)
+		if (rel->trigdesc->triggers[i].tgfoid == F_UNIQUE_KEY_RECHECK)
+			return true;
+	return false;
+}
+
 /*
  * Act as the owner of the target, since whoever may write to the container need
  * not know the target, and since code of the owner's runs on the way: which must
- * not find the functions that the writer has put in his search_path.  Not more
- * restricted than that, as unique constraints may be deferred.
+ * not find the functions that the writer has put in his search_path, and does
+ * nothing to the writer's session.  Nothing can be deferred then, so it is not
+ * restricted where the leaf's constraints ask for that; the writer has run the
+ * same code with all his rights by then.
  */
 static SqlActing
-begin_as(Oid owner)
+begin_as(Oid owner, Relation leaf)
 {
 	SqlActing	acting;
+	int			restriction = can_defer(leaf) ? 0 : SECURITY_RESTRICTED_OPERATION;
 
 	GetUserIdAndSecContext(&acting.user, &acting.security);
-	SetUserIdAndSecContext(owner, acting.security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
+	SetUserIdAndSecContext(owner, acting.security | SECURITY_LOCAL_USERID_CHANGE | restriction | SECURITY_NOFORCE_RLS);
 	acting.nestlevel = NewGUCNestLevel();
 	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	return acting;
@@ -483,19 +650,17 @@ dual_write(PG_FUNCTION_ARGS)
 		SPI_finish();
 		return PointerGetDatum(NULL);
 	}
-	acting = begin_as(owner);
-	if (!plans->valid)
-		make_plans(plans, RelationGetRelid(trigger->tg_relation), target);
+	acting = begin_as(owner, trigger->tg_relation);
 	if (IsolationUsesXactSnapshot())
 	{
 		LOCKTAG		tag = copy_lock(operation);
 
 		(void) LockAcquire(&tag, ShareLock, false, false);
-		repeat_change(plans, trigger, GetLatestSnapshot());
+		repeat_or_leave_gap((Repetition) {plans, target, trigger, GetLatestSnapshot()}, operation);
 		LockRelease(&tag, ShareLock, false);
 	}
 	else
-		repeat_change(plans, trigger, InvalidSnapshot);
+		repeat_or_leave_gap((Repetition) {plans, target, trigger, InvalidSnapshot}, operation);
 	SqlEndAs(acting);
 	SPI_finish();
 	return PointerGetDatum(NULL);

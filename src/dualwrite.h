@@ -14,12 +14,15 @@
 
 /*
  * The unique index by which rows of a leaf are found again: the primary key, or
- * another one over columns that are not null.  InvalidOid if there is none.
+ * another one of the container's over columns that are not null.  InvalidOid if
+ * there is none.
  */
 extern Oid	DualWriteIndex(Oid leaf);
 
-/* The columns of that index, and those of a table that are written (char *). */
-extern List *DualWriteKeyColumns(Oid index);
+/* The columns of that index as ON CONFLICT takes exactly those: with collations and operator classes. */
+extern char *DualWriteArbiter(Oid index);
+
+/* The columns of a table that are written (char *). */
 extern List *DualWriteColumns(Oid relid);
 
 /* Names as SQL: prefix"a", prefix"b"; palloc'd. */

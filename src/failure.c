@@ -50,7 +50,7 @@ ends_call(const ErrorData *error)
 }
 
 bool
-FailureWarn(Action action, void *arg, const char *what)
+FailureTell(int elevel, Action action, void *arg, const char *what)
 {
 	MemoryContext context = CurrentMemoryContext;
 	volatile bool done = true;
@@ -70,7 +70,7 @@ FailureWarn(Action action, void *arg, const char *what)
 		FlushErrorState();
 		SPI_rollback();
 		MemoryContextSwitchTo(context);
-		ereport(WARNING,
+		ereport(elevel,
 				(errmsg("%s", what),
 				 errdetail("The error was: %s.%s%s", error->message, error->detail ? " " : "", error->detail ? error->detail : ""),
 				 error->hint ? errhint("%s", error->hint) : 0));
@@ -80,4 +80,10 @@ FailureWarn(Action action, void *arg, const char *what)
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
 	return done;
+}
+
+bool
+FailureWarn(Action action, void *arg, const char *what)
+{
+	return FailureTell(WARNING, action, arg, what);
 }

@@ -23,4 +23,7 @@ extern void FailureContain(Action action, void *arg);
  */
 extern bool FailureWarn(Action action, void *arg, const char *what);
 
+/* The same with another level than WARNING. */
+extern bool FailureTell(int elevel, Action action, void *arg, const char *what);
+
 #endif							/* PARTITIONKEY_FAILURE_H */

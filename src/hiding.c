@@ -13,11 +13,13 @@
 #include "catalog/dependency.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_extension.h"
+#include "catalog/pg_type.h"
 #include "commands/event_trigger.h"
 #include "commands/extension.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "storage/lmgr.h"
+#include "utils/lsyscache.h"
 
 #include "hiding.h"
 #include "operation.h"
@@ -47,7 +49,14 @@ HidingHide(Oid relid)
 void
 HidingShow(Oid relid)
 {
+	Oid			type = get_rel_type_id(relid);
+
 	(void) deleteDependencyRecordsForClass(RelationRelationId, relid, ExtensionRelationId, DEPENDENCY_EXTENSION);
+	/* ALTER EXTENSION ... ADD TABLE, by which pg_upgrade does it, adds its types as well (PostgreSQL 18). */
+	if (OidIsValid(type))
+		(void) deleteDependencyRecordsForClass(TypeRelationId, type, ExtensionRelationId, DEPENDENCY_EXTENSION);
+	if (OidIsValid(get_array_type(type)))
+		(void) deleteDependencyRecordsForClass(TypeRelationId, get_array_type(type), ExtensionRelationId, DEPENDENCY_EXTENSION);
 	CommandCounterIncrement();
 }
 

@@ -11,6 +11,7 @@
 
 #include "access/table.h"
 #include "catalog/dependency.h"
+#include "catalog/pg_publication.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -154,6 +155,33 @@ ObstacleCheckTable(Oid relid)
 	}
 	ObstacleCheckDependents(relid, "make a container of",
 							"Drop them, or what makes them depend on it, and create them again afterwards: the container keeps the name.");
+}
+
+static void
+refuse_published(Oid container, Oid publication, const char *of_what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("partitions of \"%s\" cannot be exchanged, because the tables that are made for it would be published", get_rel_name(container)),
+			 errdetail("Publication %s publishes all tables%s.", quote_identifier(get_publication_name(publication, false)), of_what),
+			 errhint("Publish tables by name, with publish_via_partition_root.")));
+}
+
+/* Asked between any two batches of a copy: so not by queries. */
+void
+ObstacleCheckPublications(Oid container, List *partitions)
+{
+	List	   *publications = GetAllTablesPublications();
+	ListCell   *cell;
+
+	if (publications != NIL)
+		refuse_published(container, linitial_oid(publications), "");
+	foreach(cell, partitions)
+	{
+		publications = GetSchemaPublications(get_rel_namespace(lfirst_oid(cell)));
+		if (publications != NIL)
+			refuse_published(container, linitial_oid(publications), " of the schema");
+	}
 }
 
 /* Put a text in place of another's first occurrence, or give NULL if there is none. */

@@ -20,4 +20,10 @@ extern void ObstacleCheckKey(const Container *container);
  */
 extern void ObstacleCheckDependents(Oid relid, const char *problem, const char *hint);
 
+/*
+ * Refuse (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE) to make tables for a container
+ * beside some of its partitions (OIDs) while a publication would take them along.
+ */
+extern void ObstacleCheckPublications(Oid container, List *partitions);
+
 #endif							/* PARTITIONKEY_OBSTACLE_H */

@@ -13,6 +13,7 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -181,6 +182,8 @@ OperationDelete(const Operation *op)
 	Datum		values[] = {Int64GetDatum(op->id)};
 
 	execute("DELETE FROM partitionkey.operation WHERE id = $1", lengthof(types), types, values);
+	/* Also those of transactions that ended later than their operation. */
+	execute("DELETE FROM partitionkey.gap WHERE NOT EXISTS (SELECT FROM partitionkey.operation WHERE id = operation)", 0, NULL, NULL);
 }
 
 bool
@@ -189,10 +192,41 @@ OperationWrites(int64 id, Oid leaf, Oid target)
 	Oid			types[] = {INT8OID, OIDOID, OIDOID};
 	Datum		values[] = {Int64GetDatum(id), ObjectIdGetDatum(leaf), ObjectIdGetDatum(target)};
 
-	execute("SELECT FROM partitionkey.operation WHERE id = $1 AND $2 = ANY (partitions) AND $3 = ANY (made)",
+	execute("SELECT FROM partitionkey.operation WHERE id = $1 AND $2 = ANY (partitions) AND $3 = ANY (made)"
+			" AND NOT EXISTS (SELECT FROM partitionkey.gap WHERE operation = $1)",
 			lengthof(types), types, values);
 	SPI_freetuptable(SPI_tuptable);
 	return SPI_processed > 0;
+}
+
+void
+OperationAddGap(int64 id, const char *error)
+{
+	Oid			types[] = {INT8OID, TEXTOID};
+	Datum		values[] = {Int64GetDatum(id), CStringGetTextDatum(error)};
+
+	execute("INSERT INTO partitionkey.gap VALUES ($1, $2)", lengthof(types), types, values);
+}
+
+bool
+OperationGapsAtHand(void)
+{
+	Oid			gap = get_relname_relid("gap", get_namespace_oid("partitionkey", true));
+
+	return OidIsValid(gap) && ConditionalLockRelationOid(gap, AccessShareLock);
+}
+
+char *
+OperationGap(int64 id)
+{
+	Oid			types[] = {INT8OID};
+	Datum		values[] = {Int64GetDatum(id)};
+	char	   *error;
+
+	execute("SELECT error FROM partitionkey.gap WHERE operation = $1 LIMIT 1", lengthof(types), types, values);
+	error = SPI_processed > 0 ? SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1) : NULL;
+	SPI_freetuptable(SPI_tuptable);
+	return error;
 }
 
 static List *

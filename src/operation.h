@@ -44,9 +44,20 @@ extern Operation *OperationTake(int64 id);
 
 /*
  * Whether the rows of a leaf are to be written to a table as well, by an
- * operation that is recorded.  Needs SPI.
+ * operation that is recorded and has no gap.  Needs SPI.
  */
 extern bool OperationWrites(int64 id, Oid leaf, Oid target);
+
+/*
+ * A change that could not be repeated, and why: from the commit of the current
+ * transaction on the operation can't go on.  And whether there is one: the error,
+ * or NULL.  Need SPI.
+ */
+extern void OperationAddGap(int64 id, const char *error);
+extern char *OperationGap(int64 id);
+
+/* Whether that can be asked without waiting. */
+extern bool OperationGapsAtHand(void);
 
 /* The tables that operations on record have made (OIDs), wherever they are by now.  Needs SPI. */
 extern List *OperationTables(void);

@@ -19,8 +19,10 @@
 #include "compat.h"
 #include "division.h"
 #include "failure.h"
+#include "fitness.h"
 #include "isolated.h"
 #include "limits.h"
+#include "obstacle.h"
 #include "privileges.h"
 #include "settings.h"
 #include "sql.h"
@@ -55,53 +57,19 @@ check_obstacles(const Container *container)
 				 errmsg("partitions of \"%s\" cannot be exchanged, because a foreign key refers to it", get_rel_name(container->relid)),
 				 errdetail("%s", (char *) linitial(found)),
 				 errhint("Drop the foreign key.")));
-	found = SqlStrings("SELECT format('Publication %%I publishes all tables%%s.', p.pubname, CASE WHEN puballtables THEN '' ELSE ' of the schema' END)"
-					   " FROM pg_publication p WHERE puballtables OR EXISTS (SELECT FROM pg_publication_namespace WHERE pnpubid = p.oid AND pnnspid = %u)",
-					   get_rel_namespace(container->relid));
-	if (found != NIL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("partitions of \"%s\" cannot be exchanged, because the tables that are made for it would be published", get_rel_name(container->relid)),
-				 errdetail("%s", (char *) linitial(found)),
-				 errhint("Publish tables by name, with publish_via_partition_root.")));
+	ObstacleCheckPublications(container->relid, list_make1_oid(container->relid));
 	SqlEnd(nestlevel);
-}
-
-/* All is done as the container's owner, who may be unable to read or drop what is another's. */
-static void
-check_owner(const Container *container, Oid partition)
-{
-	Oid			owner = RelationOwner(container->relid);
-
-	if (!has_privs_of_role(owner, RelationOwner(partition)))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("partition \"%s\" has another owner than its container \"%s\"",
-						get_rel_name(partition), get_rel_name(container->relid)),
-				 errdetail("It belongs to \"%s\", the container to \"%s\".",
-						   GetUserNameFromId(RelationOwner(partition), false), GetUserNameFromId(owner, false)),
-				 errhint("ALTER TABLE %s OWNER TO %s", QualifiedName(partition), quote_identifier(GetUserNameFromId(owner, false)))));
-}
-
-/* The same for all that a change takes out of the tree. */
-static void
-check_owners(const Change *change)
-{
-	ListCell   *cell;
-	ListCell   *below;
-
-	foreach(cell, change->children)
-		foreach(below, find_all_inheritors(lfirst_oid(cell), NoLock, NULL))
-			check_owner(change->container, lfirst_oid(below));
 }
 
 /* Choose how to divide a leaf; a path forces the level.  Needs SPI. */
 static void
 choose_division(Change *change, Oid partition, const char *path)
 {
-	SqlActing	acting = SqlBeginAs(RelationOwner(change->container->relid));
+	SqlActing	acting;
 
-	check_owner(change->container, partition);
+	(void) DivisionLeaf(change->container, partition);
+	FitnessRequire(change->container, list_make1_oid(partition));
+	acting = SqlBeginAs(RelationOwner(change->container->relid));
 	DivisionChoose(change, partition, path);
 	SqlEndAs(acting);
 }
@@ -169,7 +137,7 @@ merge_partitions(PG_FUNCTION_ARGS)
 	change.container = container_of_both(a, b);
 	check_obstacles(change.container);
 	DivisionMerge(&change, a, b);
-	check_owners(&change);
+	FitnessRequire(change.container, change.children);
 	keys = IsolatedBetween(change.container, a, b);
 	ChangeRun(&change);
 	end_isolation(change.container, keys);
@@ -184,6 +152,7 @@ typedef struct Upkeep
 	const char *kind;			/* split or merge */
 	const char *past;			/* what was done, in words */
 	Oid			(*next) (const Container *container, List *skip);	/* a leaf where it is due, or 0 */
+	List	   *(*leaves) (const Container *container, Oid partition);	/* those that it takes */
 	void		(*choose) (Change *change, Oid partition);
 } Upkeep;
 
@@ -192,8 +161,24 @@ typedef struct UpkeepStep
 {
 	Change		change;
 	Oid			partition;
+	List	   *leaves;
 	void		(*choose) (Change *change, Oid partition);
 } UpkeepStep;
+
+static List *
+leaf_alone(const Container *container, Oid partition)
+{
+	(void) container;
+	return list_make1_oid(partition);
+}
+
+static List *
+both_halves(const Container *container, Oid partition)
+{
+	Place		place = DivisionPlace(container, partition);
+
+	return list_make2_oid(partition, DivisionOtherHalf(&place));
+}
 
 static void
 choose_split(Change *change, Oid partition)
@@ -207,7 +192,6 @@ choose_merge(Change *change, Oid partition)
 	Place		place = DivisionPlace(change->container, partition);
 
 	DivisionMerge(change, partition, DivisionOtherHalf(&place));
-	check_owners(change);
 }
 
 static void
@@ -216,6 +200,22 @@ choose_step(void *arg)
 	UpkeepStep *step = arg;
 
 	step->choose(&step->change, step->partition);
+}
+
+static void
+require_fit(void *arg)
+{
+	UpkeepStep *step = arg;
+
+	FitnessRequire(step->change.container, step->leaves);
+}
+
+/* Leaves that somebody has made so that they can't be exchanged are left alone. */
+static void
+check_step(void *arg)
+{
+	FailureContain(require_fit, arg);
+	SPI_commit();
 }
 
 static void
@@ -303,12 +303,13 @@ run_upkeep(void *arg)
 
 	while (OidIsValid(partition = next_leaf(upkeep, skip)))
 	{
-		UpkeepStep	step = {{.kind = upkeep->kind,.container = upkeep->container}, partition, upkeep->choose};
+		UpkeepStep	step = {{.kind = upkeep->kind,.container = upkeep->container}, partition,
+		upkeep->leaves(upkeep->container, partition), upkeep->choose};
 		char	   *what = psprintf("partition \"%s\" of container \"%s\" was not %s",
 									get_rel_name(partition), get_rel_name(upkeep->container->relid), upkeep->past);
 
-		if (!FailureWarn(run_step, &step, what))
-			skip = lappend_oid(skip, partition);
+		if (!FailureTell(NOTICE, check_step, &step, what) || !FailureWarn(run_step, &step, what))
+			skip = list_concat(skip, step.leaves);
 	}
 }
 
@@ -364,8 +365,8 @@ static void
 maintain_container(Container *container)
 {
 	char	   *name = get_rel_name(container->relid);
-	Upkeep		splits = {container, "split", "split", leaf_to_split, choose_split};
-	Upkeep		merges = {container, "merge", "merged", leaf_to_merge, choose_merge};
+	Upkeep		splits = {container, "split", "split", leaf_to_split, leaf_alone, choose_split};
+	Upkeep		merges = {container, "merge", "merged", leaf_to_merge, both_halves, choose_merge};
 
 	clean_up(container->relid);
 	(void) FailureWarn(run_upkeep, &splits, psprintf("partitions of container \"%s\" were not split", name));
@@ -422,7 +423,7 @@ check_key(const Container *container, const uint64 *positions, int nlevels)
 	ListCell   *cell;
 
 	foreach(cell, ContainerLeaves(container, positions, nlevels))
-		check_owner(container, ((Leaf *) lfirst(cell))->relid);
+		FitnessRequire(container, list_make1_oid(((Leaf *) lfirst(cell))->relid));
 	acting = SqlBeginAs(RelationOwner(container->relid));
 	DivisionCheckKey(container, positions, nlevels);
 	SqlEndAs(acting);

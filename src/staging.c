@@ -32,15 +32,13 @@
 #include "belongings.h"
 #include "compat.h"
 #include "conversion.h"
+#include "fitness.h"
 #include "layout.h"
 #include "privileges.h"
 #include "sql.h"
 #include "staging.h"
 
 #define BOUND_NAME			"partitionkey_bound"
-
-/* The extension's own checks, which are for the ranges of one leaf. */
-#define OWN_CHECK			"(contype = 'c' AND conname ~ '^partitionkey_(bound$|valid_key|values_of_)')"
 
 static Form_pg_class
 class_of(Oid relid)
@@ -77,6 +75,49 @@ run_actions(Oid relid, List *actions)
 		SqlExecute("ALTER TABLE %s %s", QualifiedName(relid), (char *) lfirst(cell));
 }
 
+/* Change constraints (OIDs) in the catalog, where ALTER TABLE can't. */
+static void
+change_constraints(List *oids, void (*change) (Form_pg_constraint))
+{
+	Relation	catalog = table_open(ConstraintRelationId, RowExclusiveLock);
+	ListCell   *cell;
+
+	foreach(cell, oids)
+	{
+		HeapTuple	tuple = SearchSysCacheCopy1(CONSTROID, ObjectIdGetDatum(lfirst_oid(cell)));
+
+		change((Form_pg_constraint) GETSTRUCT(tuple));
+		CatalogTupleUpdate(catalog, &tuple->t_self, tuple);
+	}
+	table_close(catalog, RowExclusiveLock);
+	CommandCounterIncrement();
+}
+
+static void
+set_validated(Form_pg_constraint constraint)
+{
+	constraint->convalidated = true;
+}
+
+static void
+toggle_noinherit(Form_pg_constraint constraint)
+{
+	constraint->connoinherit = !constraint->connoinherit;
+}
+
+/*
+ * PostgreSQL marks keys of a table by itself as not inherited, those of one that is
+ * made as a partition not so, and ATTACH leaves it at that.  Which constraint c of the
+ * new table is like one m of the model is told by a condition.
+ */
+static void
+mark_noinherit(Oid model, Oid leaf, const char *like)
+{
+	change_constraints(SqlOids("SELECT c.oid FROM pg_constraint m JOIN pg_constraint c ON c.conrelid = %u AND c.contype = m.contype"
+							   " WHERE m.conrelid = %u AND %s GROUP BY c.oid HAVING bool_and(m.connoinherit <> c.connoinherit)", leaf, model, like),
+					   toggle_noinherit);
+}
+
 /* The constraints of a table, and of what is below it, are validated where those of the model are. */
 static void
 mark_validated(Oid model, Oid relid)
@@ -88,53 +129,9 @@ mark_validated(Oid model, Oid relid)
 							   " UNION ALL SELECT c.oid, c.conrelid, c.contype, own.conname FROM own JOIN pg_constraint c ON c.conparentid = own.oid AND c.conrelid = own.conrelid)"
 							   " SELECT n.oid FROM own JOIN pg_constraint n USING (oid) JOIN pg_constraint m ON m.conrelid = %u AND m.contype = own.contype AND m.conname = own.conname"
 							   " WHERE m.convalidated AND NOT n.convalidated", relid, relid, model);
-	Relation	catalog = table_open(ConstraintRelationId, RowExclusiveLock);
-	ListCell   *cell;
 
-	foreach(cell, oids)
-	{
-		HeapTuple	tuple = SearchSysCacheCopy1(CONSTROID, ObjectIdGetDatum(lfirst_oid(cell)));
-
-		((Form_pg_constraint) GETSTRUCT(tuple))->convalidated = true;
-		CatalogTupleUpdate(catalog, &tuple->t_self, tuple);
-	}
-	table_close(catalog, RowExclusiveLock);
 	CacheInvalidateRelcacheByRelid(relid);
-	CommandCounterIncrement();
-}
-
-/* What a leaf asks of its rows, in words without names: constraints, unique indexes, columns that are not null. */
-#define DEMANDS \
-	"SELECT format('constraint %%s%%s', pg_get_constraintdef(oid), CASE WHEN NOT convalidated THEN ' (not validated)' END)" \
-	" FROM pg_constraint c WHERE conrelid = %u AND contype IN ('c', 'f') AND NOT " OWN_CHECK \
-	" AND NOT EXISTS (SELECT FROM pg_constraint p WHERE p.oid = c.conparentid AND p.conrelid = c.conrelid)" \
-	" UNION ALL SELECT format('unique index on (%%s)%%s%%s', (SELECT string_agg(pg_get_indexdef(indexrelid, k, true), ', ') FROM generate_series(1, indnkeyatts) k)," \
-	" ' WHERE ' || pg_get_expr(indpred, indrelid), CASE WHEN NOT indimmediate THEN ' DEFERRABLE' END)" \
-	" FROM pg_index WHERE indrelid = %u AND (indisunique OR indisexclusion)" \
-	" UNION ALL SELECT format('column %%I NOT NULL', attname) FROM pg_attribute WHERE attrelid = %u AND attnum > 0 AND attnotnull AND NOT attisdropped"
-
-/* The rows of one may not meet what the other asks, and nobody would notice, or applications would. */
-void
-StagingCheckAlike(List *leaves)
-{
-	Oid			first = linitial_oid(leaves);
-	ListCell   *cell;
-
-	for_each_from(cell, leaves, 1)
-	{
-		Oid			other = lfirst_oid(cell);
-		List	   *only = SqlStrings("(" DEMANDS ") EXCEPT ALL (" DEMANDS ") LIMIT 1", first, first, first, other, other, other);
-		bool		first_has = only != NIL;
-
-		if (!first_has)
-			only = SqlStrings("(" DEMANDS ") EXCEPT ALL (" DEMANDS ") LIMIT 1", other, other, other, first, first, first);
-		if (only != NIL)
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("partitions \"%s\" and \"%s\" do not ask the same of their rows", get_rel_name(first), get_rel_name(other)),
-					 errdetail("\"%s\" has, and the other one has not: %s.", get_rel_name(first_has ? first : other), (char *) linitial(only)),
-					 errhint("Give it to the other one as well, or drop it, and call it again.")));
-	}
+	change_constraints(oids, set_validated);
 }
 
 StagingConstraints *
@@ -174,23 +171,6 @@ tablespace_clause(Form_pg_class model)
 		psprintf(" TABLESPACE %s", quote_identifier(get_tablespace_name(model->reltablespace))) : "";
 }
 
-/* The old leaf's owner is to own the new ones, which the container's owner can arrange only so. */
-static void
-check_owner(Oid model)
-{
-	Oid			owner = RelationOwner(model);
-	Oid			schema = get_rel_namespace(model);
-
-	if (owner != GetUserId() && !superuser() &&
-		(SchemaAclCheck(schema, owner, ACL_CREATE) != ACLCHECK_OK || SchemaAclCheck(schema, owner, ACL_USAGE) != ACLCHECK_OK))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("role \"%s\", the owner of partition \"%s\", may not use its schema and create tables there",
-						GetUserNameFromId(owner, false), get_rel_name(model)),
-				 errhint("GRANT USAGE, CREATE ON SCHEMA %s TO %s, or give the partition to the owner of the container.",
-						 quote_identifier(get_namespace_name(schema)), quote_identifier(GetUserNameFromId(owner, false)))));
-}
-
 /* LIKE makes columns NOT NULL for rows that need not be (PostgreSQL 18). */
 static void
 check_not_null(Oid model)
@@ -202,6 +182,29 @@ check_not_null(Oid model)
 				 errhint("Remove the rows that are null, and run ALTER TABLE ... VALIDATE CONSTRAINT.")));
 }
 
+/*
+ * Run ALTER TABLE with a clause on that index of a leaf which is like the one of
+ * the model that has a mark.
+ */
+static void
+mark_index(Oid model, Oid leaf, const char *mark, const char *clause)
+{
+	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s %s %%I', %s, c.relname) FROM pg_index i JOIN pg_index n ON n.indrelid = %u AND " INDEXES_ALIKE
+							 " JOIN pg_class c ON c.oid = n.indexrelid WHERE i.indrelid = %u AND i.%s ORDER BY n.indexrelid LIMIT 1",
+							 clause, quote_literal_cstr(QualifiedName(leaf)), leaf, model, mark));
+}
+
+/* From the start, since changes of published tables without an identity are refused. */
+static void
+give_replica_identity(Oid model, Oid leaf)
+{
+	char		identity = class_of(model)->relreplident;
+
+	mark_index(model, leaf, "indisreplident", "REPLICA IDENTITY USING INDEX");
+	if (identity == REPLICA_IDENTITY_FULL || identity == REPLICA_IDENTITY_NOTHING)
+		SqlExecute("ALTER TABLE %s REPLICA IDENTITY %s", QualifiedName(leaf), identity == REPLICA_IDENTITY_FULL ? "FULL" : "NOTHING");
+}
+
 void
 StagingMakeLeaf(const Container *container, Oid model, const char *name, Leaf *leaf)
 {
@@ -209,7 +212,6 @@ StagingMakeLeaf(const Container *container, Oid model, const char *name, Leaf *l
 	char	   *qualified = quote_qualified_identifier(get_namespace_name(form->relnamespace), name);
 	ListCell   *cell;
 
-	check_owner(model);
 	check_not_null(model);
 	SqlExecute("CREATE %s TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY EXCLUDING CONSTRAINTS) %s%s",
 			   form->relpersistence == RELPERSISTENCE_UNLOGGED ? "UNLOGGED" : "",
@@ -222,6 +224,10 @@ StagingMakeLeaf(const Container *container, Oid model, const char *name, Leaf *l
 	ConversionGuardLeaf(container, leaf);
 	CarryColumnOptions(model, leaf->relid);
 	CarryDetails(model, leaf->relid);
+	mark_index(model, leaf->relid, "indisclustered", "CLUSTER ON");
+	mark_noinherit(model, leaf->relid, "m.contype IN ('p', 'u', 'x') AND EXISTS (SELECT FROM pg_index i, pg_index n"
+				   " WHERE i.indexrelid = m.conindid AND n.indexrelid = c.conindid AND " INDEXES_ALIKE ")");
+	give_replica_identity(model, leaf->relid);
 	PrivilegesReset(leaf->relid);
 }
 
@@ -308,23 +314,10 @@ StagingDropBound(Oid leaf)
 	SqlExecute("ALTER TABLE %s DROP CONSTRAINT %s", QualifiedName(leaf), BOUND_NAME);
 }
 
-/*
- * Run ALTER TABLE with a clause on that index of a leaf which is like the one of
- * the model that has a mark.
- */
-static void
-mark_index(Oid model, Oid leaf, const char *mark, const char *clause)
-{
-	SqlExecuteAll(SqlStrings("SELECT format('ALTER TABLE %%s %s %%I', %s, c.relname) FROM pg_index i JOIN pg_index n ON n.indrelid = %u AND " INDEXES_ALIKE
-							 " JOIN pg_class c ON c.oid = n.indexrelid WHERE i.indrelid = %u AND i.%s ORDER BY n.indexrelid LIMIT 1",
-							 clause, quote_literal_cstr(QualifiedName(leaf)), leaf, model, mark));
-}
-
-/* What ALTER TABLE tells: autovacuum, triggers of the container that are switched, replica identity. */
+/* What ALTER TABLE tells: autovacuum, triggers of the container that are switched. */
 static List *
 alterations(Oid model)
 {
-	char		identity = class_of(model)->relreplident;
 	List	   *actions = list_make1("RESET (autovacuum_enabled, toast.autovacuum_enabled)");
 
 	actions = list_concat(actions,
@@ -337,12 +330,14 @@ alterations(Oid model)
 									 " WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END, tgname) FROM pg_trigger t"
 									 " WHERE tgrelid = %u AND NOT tgisinternal AND tgparentid <> 0"
 									 " AND tgenabled <> (SELECT tgenabled FROM pg_trigger p WHERE p.oid = t.tgparentid)", model));
-	if (identity == REPLICA_IDENTITY_FULL)
-		actions = lappend(actions, "REPLICA IDENTITY FULL");
-	if (identity == REPLICA_IDENTITY_NOTHING)
-		actions = lappend(actions, "REPLICA IDENTITY NOTHING");
 	return actions;
 }
+
+/* The foreign keys of a table, with the entries that those to a partitioned table have for what is below that. */
+#define FOREIGN_KEYS \
+	"(WITH RECURSIVE own AS (SELECT oid, conname, confrelid FROM pg_constraint c WHERE conrelid = %u AND contype = 'f'" \
+	"  AND NOT EXISTS (SELECT FROM pg_constraint p WHERE p.oid = c.conparentid AND p.conrelid = c.conrelid)" \
+	" UNION ALL SELECT c.oid, own.conname, c.confrelid FROM own JOIN pg_constraint c ON c.conparentid = own.oid AND c.conrelid = %u) SELECT * FROM own)"
 
 StagingMarks *
 StagingCollectMarks(Oid model)
@@ -353,6 +348,7 @@ StagingCollectMarks(Oid model)
 
 	marks->model = model;
 	marks->name = get_rel_name(model);
+	marks->switched = SqlCount("SELECT count(*) FROM " FOREIGN_KEYS " f JOIN pg_trigger ON tgconstraint = f.oid WHERE tgenabled <> 'O'", model, model) > 0;
 	marks->commands = NIL;
 	foreach(cell, alterations(model))
 		marks->commands = lappend(marks->commands, psprintf("ALTER TABLE %s %s", name, (char *) lfirst(cell)));
@@ -367,27 +363,32 @@ StagingCollectMarks(Oid model)
 	return marks;
 }
 
-/* Constraint triggers are switched as those of the model are: by ALTER TABLE only superusers could. */
+/*
+ * Triggers of foreign keys, those on the tables that they refer to as well, are
+ * switched as the model's are: by ALTER TABLE only superusers could.
+ */
 static void
 switch_constraint_triggers(Oid model, Oid leaf)
 {
-	List	   *oids = SqlOids("SELECT n.oid FROM pg_trigger m JOIN pg_constraint c ON c.oid = m.tgconstraint"
-							   " JOIN pg_constraint o ON o.conrelid = %u AND o.contype = c.contype AND o.conname = c.conname"
-							   " JOIN pg_trigger n ON n.tgconstraint = o.oid AND n.tgrelid = o.conrelid AND n.tgfoid = m.tgfoid AND n.tgtype = m.tgtype"
-							   " WHERE m.tgrelid = %u AND m.tgisinternal AND m.tgenabled = 'D' AND n.tgenabled <> 'D'", leaf, model);
+	List	   *switches = SqlStrings("SELECT concat(n.oid, ' ', m.tgenabled) FROM " FOREIGN_KEYS " a JOIN " FOREIGN_KEYS " b USING (conname, confrelid)"
+									  " JOIN pg_trigger m ON m.tgconstraint = a.oid JOIN pg_trigger n ON n.tgconstraint = b.oid AND n.tgfoid = m.tgfoid AND n.tgtype = m.tgtype"
+									  "  AND (n.tgrelid = m.tgrelid OR m.tgrelid = %u AND n.tgrelid = %u)"
+									  " WHERE n.tgenabled <> m.tgenabled", model, model, leaf, leaf, model, leaf);
 	Relation	catalog = table_open(TriggerRelationId, RowExclusiveLock);
 	ListCell   *cell;
 
-	foreach(cell, oids)
+	foreach(cell, switches)
 	{
-		HeapTuple	tuple = get_catalog_object_by_oid(catalog, Anum_pg_trigger_oid, lfirst_oid(cell));
+		HeapTuple	tuple = get_catalog_object_by_oid(catalog, Anum_pg_trigger_oid, atooid(lfirst(cell)));
+		Form_pg_trigger form;
 
 		tuple = heap_copytuple(tuple);
-		((Form_pg_trigger) GETSTRUCT(tuple))->tgenabled = TRIGGER_DISABLED;
+		form = (Form_pg_trigger) GETSTRUCT(tuple);
+		form->tgenabled = strchr(lfirst(cell), ' ')[1];
 		CatalogTupleUpdate(catalog, &tuple->t_self, tuple);
+		CacheInvalidateRelcacheByRelid(form->tgrelid);
 	}
 	table_close(catalog, RowExclusiveLock);
-	CacheInvalidateRelcacheByRelid(leaf);
 	CommandCounterIncrement();
 }
 
@@ -395,14 +396,11 @@ void
 StagingApplyMarks(const StagingMarks *marks, Oid leaf)
 {
 	char	   *name = get_rel_name(leaf);
-	Oid			owner = RelationOwner(marks->model);
 
-	if (owner != RelationOwner(leaf))
-		SqlExecute("ALTER TABLE %s OWNER TO %s", QualifiedName(leaf), quote_identifier(GetUserNameFromId(owner, false)));
-	switch_constraint_triggers(marks->model, leaf);
+	if (marks->switched)
+		switch_constraint_triggers(marks->model, leaf);
+	mark_noinherit(marks->model, leaf, "m.contype = 'f' AND c.conname = m.conname");
 	PrivilegesCopy(marks->model, leaf);
-	mark_index(marks->model, leaf, "indisreplident", "REPLICA IDENTITY USING INDEX");
-	mark_index(marks->model, leaf, "indisclustered", "CLUSTER ON");
 	/* Expressions of rules, policies and triggers may name the table. */
 	RenameRelationInternal(leaf, marks->name, false, false);
 	CommandCounterIncrement();

@@ -48,12 +48,6 @@ typedef struct StagingConstraints
 	List	   *others;
 } StagingConstraints;
 
-/*
- * Refuse leaves (OIDs) that are to become one and do not ask the same of their
- * rows (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE).
- */
-extern void StagingCheckAlike(List *leaves);
-
 extern StagingConstraints *StagingCollectConstraints(Oid model);
 extern void StagingAddConstraints(const StagingConstraints *constraints, Oid leaf);
 extern void StagingAddConstraintsBelow(const StagingConstraints *constraints, Oid node);
@@ -67,6 +61,7 @@ typedef struct StagingMarks
 {
 	Oid			model;
 	char	   *name;
+	bool		switched;		/* triggers of foreign keys are not enabled as usual */
 	List	   *commands;		/* char *, for a table of the leaf's name */
 } StagingMarks;
 

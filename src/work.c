@@ -20,6 +20,7 @@
 #include "utils/snapmgr.h"
 
 #include "compat.h"
+#include "obstacle.h"
 #include "settings.h"
 #include "work.h"
 
@@ -185,7 +186,31 @@ waits_for(Oid relid, const VirtualTransactionId *transactions, int n)
 }
 
 void
-WorkGiveWay(const Work *w, const VirtualTransactionId *waited_for, int n)
+WorkCheckGap(const Work *w)
+{
+	char	   *error = OperationGap(w->op.id);
+
+	if (error != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("gave up the %s of partition \"%s\", because a change of an application could not be repeated in the new one",
+						w->change->kind, get_rel_name(linitial_oid(w->sources))),
+				 errdetail("The error there was: %s", error),
+				 errhint("A function that is called for an index or a generated column needs a SET search_path of its own. A unique value that a trigger takes before all of the statement is done can't be repeated: call it again when nobody does so.")));
+}
+
+/* New leaves are made beside the old ones, and the node above them beside the parent. */
+void
+WorkCheckPublications(const Work *w)
+{
+	List	   *beside = list_append_unique_oid(list_copy(w->sources), w->change->parent);
+
+	ObstacleCheckPublications(w->change->container->relid, beside);
+	list_free(beside);
+}
+
+void
+WorkGiveWay(Work *w, const VirtualTransactionId *waited_for, int n)
 {
 	ListCell   *cell;
 
@@ -201,6 +226,12 @@ WorkGiveWay(const Work *w, const VirtualTransactionId *waited_for, int n)
 							w->change->kind, get_rel_name(lfirst_oid(cell))),
 					 errhint("Call it again when the other session is done.")));
 	}
+	WorkBegin(w);
+	/* DROP EXTENSION may have it, and be about to wait for us. */
+	if (OperationGapsAtHand())
+		WorkCheckGap(w);
+	WorkCheckPublications(w);
+	WorkCommit(w);
 }
 
 void

@@ -74,10 +74,17 @@ extern void WorkPause(int milliseconds);
 extern double WorkMilliseconds(instr_time began);
 
 /*
- * Give up (ERRCODE_OBJECT_IN_USE) for somebody who wants to change the table and
- * keeps others waiting; or for one of those that we wait for ourselves.
+ * Between transactions: give up (ERRCODE_OBJECT_IN_USE) for somebody who wants to change the table and
+ * keeps others waiting; or for one of those that we wait for ourselves.  Looks for
+ * a gap as well.
  */
-extern void WorkGiveWay(const Work *w, const VirtualTransactionId *waited_for, int n);
+extern void WorkGiveWay(Work *w, const VirtualTransactionId *waited_for, int n);
+
+/* Give up (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE) if a change of an application could not be repeated. */
+extern void WorkCheckGap(const Work *w);
+
+/* Give up (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE) if the new tables would be published. */
+extern void WorkCheckPublications(const Work *w);
 
 /* The lock that an operation has on a leaf all the time. */
 extern LOCKTAG WorkLockTag(Oid relid);

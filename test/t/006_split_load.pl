@@ -18,7 +18,7 @@ note "seed $seed";
 my $patience = $PostgreSQL::Test::Utils::timeout_default;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "max_connections = 60\nmax_locks_per_transaction = 256\npartitionkey.retry_pause = 50\n");
+$node->append_conf('postgresql.conf', "max_connections = 60\nmax_prepared_transactions = 1\nmax_locks_per_transaction = 256\npartitionkey.retry_pause = 50\n");
 $node->start;
 my $dir = PostgreSQL::Test::Utils::tempdir;
 
@@ -536,6 +536,25 @@ foreach my $isolation ('REPEATABLE READ', 'SERIALIZABLE')
 	is($old->query("UPDATE snap SET v = 10 WHERE k = $k[7]; COMMIT"), '', "$isolation: a row that nobody changed since can be written");
 	is(value("SELECT v FROM snap WHERE k = $k[7]"), '10', "$isolation: and is");
 	# a row that was written since the snapshot can't: that is so without a swap, too
+	is(value(q{SELECT sum(misplaced) FROM partitionkey.verify('snap')}), '0', 'each row is in its leaf');
+}
+
+# A transaction that has been prepared meanwhile has no process any more; what it has read counts all the same.
+{
+	my $leaf = (leaves('snap'))[0];
+	my ($k) = keys_of($leaf, 1);
+
+	$holder->query("BEGIN; SELECT * FROM snap WHERE k = $k");
+	$op->send("CALL partitionkey.split_partition('$leaf')");
+	wait_for_phase('snap', 'swapping');
+	$old->query('BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT v FROM elsewhere');
+	$writer->query("BEGIN ISOLATION LEVEL SERIALIZABLE; $rows; UPDATE elsewhere SET v = v + 1; PREPARE TRANSACTION 'reader'");
+	is($writer->query("COMMIT PREPARED 'reader'"), '', 'a prepared SERIALIZABLE transaction has read the leaf');
+	$holder->query('COMMIT');
+	sleep 1;
+	is(value(q{SELECT phase FROM partitionkey.operations}), 'swapping', 'the swap waits');
+	like($old->query("UPDATE snap SET v = 11 WHERE k = $k; ROLLBACK"), qr/could not serialize access/, 'and the conflict is found');
+	is($op->result, '', 'the swap is made');
 	is(value(q{SELECT sum(misplaced) FROM partitionkey.verify('snap')}), '0', 'each row is in its leaf');
 }
 

@@ -242,6 +242,15 @@ sub check_whole
 	is("$said; again: $again; $end", "${whole}left nothing; again: ; ${whole}left nothing", "$name: whole, can be written, and divided again");
 }
 
+# A leaf of another owner than the container's is not divided, until it is given back.
+sub give_back
+{
+	my ($name) = @_;
+
+	like(query(q{CALL partitionkey.split_partition('t_p0')}), qr/ERROR:  55000: partition "t_p0" has another owner/, "$name: not divided");
+	is(query('ALTER TABLE t_p0 OWNER TO CURRENT_USER'), '', "$name: given back");
+}
+
 #
 # Killed at random points while a writer is at work.  What the writer was told
 # is committed must be there, what it wasn't must not; only of the statement
@@ -324,7 +333,7 @@ while ($half_way < 30 && $round < 60 && time < $begin + 120 && @problems < 10)
 	my $kind = $kinds[ $round % 4 ];
 	my $cleans = int($round / 4) % 2;
 	my $call = operation($kind);
-	my ($script, $effects) = writer_script(20000);
+	my ($script, $effects) = writer_script(60000);
 	my ($out, $err) = ('', '');
 	my $s = session();
 	my $pid = $s->{pid};
@@ -595,6 +604,7 @@ foreach my $command (
 	}
 	else
 	{
+		give_back($command) if $command =~ /t_p0 OWNER/;
 		check_whole($command, clean => 1);
 	}
 	quit($_) foreach $ddl, $op->{session};
@@ -775,6 +785,7 @@ foreach my $command (
 	}
 	else
 	{
+		give_back("$command, after an operation was ended") if $command =~ /t_p0 OWNER/;
 		check_whole("$command, after an operation was ended", cleanup => 1);
 	}
 	quit($op->{session});

@@ -1,0 +1,258 @@
+/*
+ * fitness.c
+ *		Whether leaves are such that others can take their place.
+ *
+ * The new leaves must be all that the old ones are: so an operation takes on only
+ * leaves of which that is known, and refuses the rest before anything is made.
+ *
+ *	- What a leaf has is made by the container's owner, and the code in it runs as
+ *	  him: so the leaf must be his.
+ *	- What is unique in a leaf must be so within its keys: then no two rows of
+ *	  leaves that become one can meet, nor is anything promised about rows that
+ *	  become parts of different leaves.
+ *	- Leaves that become one must have the same of all that decides which rows are
+ *	  allowed, who sees them, and what is done or computed when they are written.
+ */
+#include "postgres.h"
+
+#include "catalog/partition.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "belongings.h"
+#include "dualwrite.h"
+#include "fitness.h"
+#include "layout.h"
+#include "sql.h"
+
+/* All is done as the container's owner, also what code of a leaf's owner asks for. */
+static void
+check_owner(const Container *container, Oid partition)
+{
+	Oid			owner = RelationOwner(container->relid);
+
+	if (RelationOwner(partition) != owner)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("partition \"%s\" has another owner than its container \"%s\"",
+						get_rel_name(partition), get_rel_name(container->relid)),
+				 errdetail("It belongs to \"%s\", the container to \"%s\".",
+						   GetUserNameFromId(RelationOwner(partition), false), GetUserNameFromId(owner, false)),
+				 errhint("ALTER TABLE %s OWNER TO %s", QualifiedName(partition), quote_identifier(GetUserNameFromId(owner, false)))));
+}
+
+/* Two texts that come from a query as one, with a byte 1 in between. */
+#define SEPARATOR			" || E'\\x01' || "
+
+typedef struct Finding
+{
+	char	   *what;
+	char	   *statement;
+} Finding;
+
+/* The first of such texts; false if there is none. */
+static bool
+take_finding(List *texts, Finding *finding)
+{
+	char	   *end;
+
+	if (texts == NIL)
+		return false;
+	end = strchr(linitial(texts), '\1');
+	*end = '\0';
+	finding->what = linitial(texts);
+	finding->statement = end + 1;
+	return true;
+}
+
+static void
+refuse(Oid leaf, const Finding *finding)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("partition \"%s\" cannot be exchanged, because %s", get_rel_name(leaf), finding->what),
+			 errhint("%s", finding->statement)));
+}
+
+/* The key columns as rows of a query: name, and the family of the operators that compare it. */
+static char *
+key_columns(const Container *container)
+{
+	StringInfoData rows;
+
+	initStringInfo(&rows);
+	for (int i = 0; i < container->levels; i++)
+		appendStringInfo(&rows, "%s(%s, %u::oid)", i == 0 ? "" : ", ", quote_literal_cstr(container->columns[i]), LayoutOperatorFamily(container, i));
+	return rows.data;
+}
+
+/*
+ * A unique index, or exclusion constraint, that does not include each key column, as
+ * the container compares it.
+ */
+static List *
+indexes_beyond_keys(const Container *container, Oid leaf)
+{
+	return SqlStrings("SELECT format('its %%s \"%%s\" ' || CASE WHEN EXISTS (SELECT FROM pg_attribute WHERE attrelid = i.indrelid AND attname = key.name"
+					  " AND attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]))"
+					  "  THEN 'compares key column \"%%s\" in another way than the container' ELSE 'does not include key column \"%%s\"' END,"
+					  "   CASE WHEN i.indisexclusion THEN 'exclusion constraint' ELSE 'unique index' END, r.relname, key.name)"
+					  SEPARATOR "CASE WHEN c.oid IS NULL THEN format('DROP INDEX %%s', root.index) ELSE format('ALTER TABLE %%s DROP CONSTRAINT %%I', c.conrelid::regclass, c.conname) END"
+					  " FROM pg_index i JOIN pg_class r ON r.oid = i.indexrelid CROSS JOIN (VALUES %s) key(name, family)"
+					  " CROSS JOIN LATERAL (SELECT coalesce(pg_partition_root(i.indexrelid), i.indexrelid) AS index) root"
+					  " LEFT JOIN pg_constraint c ON c.conindid = root.index AND c.contype IN ('p', 'u', 'x')"
+					  " WHERE i.indrelid = %u AND (i.indisunique OR i.indisexclusion) AND NOT EXISTS"
+					  "  (SELECT FROM generate_series(1, i.indnkeyatts) k JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k - 1]"
+					  "    JOIN pg_opclass o ON o.oid = i.indclass[k - 1]"
+					  "   WHERE a.attname = key.name AND (i.indcollation[k - 1] = 0 OR (SELECT collisdeterministic FROM pg_collation WHERE oid = i.indcollation[k - 1]))"
+					  "   AND EXISTS (SELECT FROM pg_amop WHERE amopfamily = key.family AND amopopr = CASE WHEN i.indisexclusion"
+					  "    THEN (SELECT conexclop[k] FROM pg_constraint WHERE conindid = i.indexrelid AND conexclop IS NOT NULL)"
+					  "    ELSE (SELECT amopopr FROM pg_amop WHERE amopfamily = o.opcfamily AND amoplefttype = o.opcintype AND amoprighttype = o.opcintype AND amopstrategy = %d) END))"
+					  " ORDER BY i.indexrelid LIMIT 1", key_columns(container), leaf, BTEqualStrategyNumber);
+}
+
+/*
+ * What a leaf promises of its rows and does not keep, which LIKE would make as if it
+ * did; and what ties others to it and can't be given to another table.
+ */
+static List *
+defects(Oid leaf)
+{
+	return SqlStrings("SELECT format('its index \"%%s\" is invalid', r.relname)" SEPARATOR "format('REINDEX INDEX %%s, or drop it.', indexrelid::regclass)"
+					  " FROM pg_index JOIN pg_class r ON r.oid = indexrelid WHERE indrelid = %1$u AND NOT (indisvalid AND indisready)"
+					  " UNION ALL SELECT format('its constraint \"%%s\" is not enforced, since its trigger is not enabled as usual', conname)"
+					  SEPARATOR "format('ALTER TABLE %%s ENABLE TRIGGER ALL', conrelid::regclass)"
+					  " FROM pg_constraint c WHERE conrelid = %1$u AND contype IN ('p', 'u', 'x') AND EXISTS (SELECT FROM pg_trigger WHERE tgconstraint = c.oid AND tgenabled <> 'O')"
+					  " UNION ALL SELECT format('subscription \"%%s\" writes to it by its name', subname)"
+					  SEPARATOR "'Publish the container with publish_via_partition_root.'"
+					  " FROM pg_subscription_rel JOIN pg_subscription s ON s.oid = srsubid WHERE srrelid = %1$u"
+					  " UNION ALL SELECT format('it has a security label of provider \"%%s\"', provider) "
+					  SEPARATOR "format('SECURITY LABEL FOR %%I ON %%s IS NULL', provider, CASE objsubid WHEN 0 THEN 'TABLE ' || objoid::regclass"
+					  " ELSE format('COLUMN %%s.%%I', objoid::regclass, (SELECT attname FROM pg_attribute WHERE attrelid = objoid AND attnum = objsubid)) END)"
+					  " FROM pg_seclabel WHERE classoid = 'pg_class'::regclass AND objoid = %1$u"
+					  " UNION ALL SELECT format('it belongs to extension \"%%s\"', extname)"
+					  SEPARATOR "format('ALTER EXTENSION %%I DROP TABLE %%s', extname, objid::regclass)"
+					  " FROM pg_depend JOIN pg_extension e ON e.oid = refobjid WHERE classid = 'pg_class'::regclass AND objid = %1$u AND deptype = 'e'"
+					  " LIMIT 1", leaf);
+}
+
+static void
+check_leaf(const Container *container, Oid leaf)
+{
+	Finding		finding;
+
+	if (take_finding(defects(leaf), &finding) || take_finding(indexes_beyond_keys(container, leaf), &finding))
+		refuse(leaf, &finding);
+}
+
+/* How a trigger or rule is switched, and the word of ALTER TABLE that does it. */
+#define SWITCHED(state)		"CASE " state " WHEN 'D' THEN ' (disabled)' WHEN 'R' THEN ' (replica)' WHEN 'A' THEN ' (always)' END"
+#define SWITCH(state)		"CASE " state " WHEN 'O' THEN 'ENABLE' WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE ALWAYS' END"
+
+/*
+ * What leaves that become one must have alike: in words without names of their own, and the
+ * statement that gives it to the other one.  The leaf, its name and the other's come from "leaves".
+ */
+#define BELONGINGS \
+	"SELECT leaf, 1 AS n, concat('constraint ', pg_get_constraintdef(c.oid)) AS what," \
+	"  concat('ALTER TABLE ', other_name, ' ADD ', pg_get_constraintdef(c.oid)) AS statement" \
+	" FROM leaves JOIN pg_constraint c ON conrelid = leaf WHERE contype IN ('c', 'f') AND NOT " OWN_CHECK \
+	"  AND NOT EXISTS (SELECT FROM pg_constraint p WHERE p.oid = c.conparentid AND p.conrelid = c.conrelid)" \
+	" UNION ALL SELECT leaf, 2, concat('trigger ', tgfoid::regproc, ' of constraint ', pg_get_constraintdef(c.oid), " SWITCHED("tgenabled") ")," \
+	"  concat('ALTER TABLE ', name, ' ENABLE TRIGGER ALL')" \
+	" FROM leaves JOIN pg_constraint c ON conrelid = leaf JOIN pg_trigger ON tgconstraint = c.oid WHERE contype = 'f' AND tgenabled <> 'O'" \
+	" UNION ALL SELECT leaf, 3, " INDEX_TEXT("i") "," \
+	"  CASE WHEN c.oid IS NULL THEN regexp_replace(pg_get_indexdef(indexrelid), ' INDEX .*? ON .*? USING ', concat(' INDEX ON ', other_name, ' USING '))" \
+	"   ELSE concat('ALTER TABLE ', other_name, ' ADD ', pg_get_constraintdef(c.oid)) END" \
+	" FROM leaves JOIN pg_index i ON indrelid = leaf LEFT JOIN pg_constraint c ON conindid = indexrelid AND contype IN ('p', 'u', 'x') WHERE indisunique OR indisexclusion" \
+	" UNION ALL SELECT leaf, 4, concat('column ', quote_ident(attname), ' NOT NULL'," \
+	"   CASE WHEN EXISTS (SELECT FROM pg_constraint WHERE conrelid = leaf AND contype = 'n' AND conkey[1] = attnum AND NOT convalidated) THEN ' NOT VALID' END)," \
+	"  concat('ALTER TABLE ', other_name, ' ALTER ', quote_ident(attname), ' SET NOT NULL')" \
+	" FROM leaves JOIN pg_attribute ON attrelid = leaf WHERE attnum > 0 AND attnotnull AND NOT attisdropped" \
+	" UNION ALL SELECT leaf, 5, concat('column ', quote_ident(attname), ' GENERATED ALWAYS AS (', pg_get_expr(adbin, adrelid), ') '," \
+	"   CASE attgenerated WHEN 's' THEN 'STORED' ELSE 'VIRTUAL' END)," \
+	"  concat('ALTER TABLE ', other_name, ' ALTER ', quote_ident(attname), ' SET EXPRESSION AS (', pg_get_expr(adbin, adrelid), ')')" \
+	" FROM leaves JOIN pg_attribute ON attrelid = leaf JOIN pg_attrdef ON adrelid = leaf AND adnum = attnum WHERE attgenerated <> ''" \
+	" UNION ALL SELECT leaf, 6, concat(substr(left(def, at - 1), 8), substr(def, at + length(name) + 4), " SWITCHED("tgenabled") ")," \
+	"  CASE WHEN EXISTS (SELECT FROM pg_trigger o WHERE o.tgrelid = other AND o.tgname = t.tgname)" \
+	"    THEN concat('ALTER TABLE ', other_name, ' ', " SWITCH("tgenabled") ", ' TRIGGER ', quote_ident(tgname))" \
+	"   ELSE concat(left(def, at - 1), ' ON ', other_name, substr(def, at + length(name) + 4)) END" \
+	" FROM leaves JOIN pg_trigger t ON tgrelid = leaf, pg_get_triggerdef(t.oid) def, position(concat(' ON ', name, ' ') in def) at" \
+	"  WHERE NOT tgisinternal AND tgname <> '" DUAL_WRITE_TRIGGER "'" \
+	" UNION ALL SELECT leaf, 7, concat(substr(replace(def, concat(' TO ', name), ''), 8), " SWITCHED("ev_enabled") ")," \
+	"  replace(def, concat(' TO ', name), concat(' TO ', other_name))" \
+	" FROM leaves JOIN pg_rewrite r ON ev_class = leaf, rtrim(pg_get_ruledef(r.oid), ';') def" \
+	" UNION ALL SELECT leaf, 8, what, concat('ALTER TABLE ', other_name, ' ', word, ' ROW LEVEL SECURITY')" \
+	" FROM leaves JOIN pg_class c ON c.oid = leaf, (VALUES ('ENABLE', 'row level security'), ('FORCE', 'row level security for its owner')) w(word, what)" \
+	" WHERE CASE word WHEN 'ENABLE' THEN relrowsecurity ELSE relforcerowsecurity END" \
+	" UNION ALL SELECT leaf, 9, concat('policy ', quote_ident(polname), " POLICY_TEXT ")," \
+	"  concat('CREATE POLICY ', quote_ident(polname), ' ON ', other_name, " POLICY_TEXT ")" \
+	" FROM leaves JOIN pg_policy ON polrelid = leaf" \
+	" UNION ALL SELECT DISTINCT leaf, 10, concat('privilege ', granted, ' of role ', role, option), concat('GRANT ', granted, ' ON ', other_name, ' TO ', role, option)" \
+	" FROM (SELECT leaf, other_name, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END AS role, concat(privilege_type, columns) AS granted, option" \
+	"  FROM leaves JOIN LATERAL (SELECT NULL AS columns, coalesce(relacl, acldefault('r', relowner)) AS acl FROM pg_class WHERE oid = leaf" \
+	"   UNION ALL SELECT concat(' (', quote_ident(attname), ')'), attacl FROM pg_attribute WHERE attrelid = leaf AND NOT attisdropped) a ON true, aclexplode(acl), (VALUES (NULL), (' WITH GRANT OPTION')) o(option)" \
+	"   WHERE option IS NULL OR is_grantable) p" \
+	" UNION ALL SELECT leaf, 11, concat('replica identity ', CASE relreplident WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING'" \
+	"    ELSE (SELECT 'by ' || " INDEX_TEXT("i") " FROM pg_index i WHERE indrelid = leaf AND indisreplident) END)," \
+	"  concat('ALTER TABLE ', name, ' REPLICA IDENTITY DEFAULT')" \
+	" FROM leaves JOIN pg_class ON oid = leaf WHERE relreplident <> 'd'"
+
+/* The first thing that one of two leaves has and the other has not. */
+static bool
+find_difference(Oid a, Oid b, Finding *finding)
+{
+	return take_finding(SqlStrings("WITH leaves(leaf, other, name, other_name) AS (VALUES (%1$u::oid, %2$u::oid, %3$s, %4$s), (%2$u, %1$u, %4$s, %3$s)),"
+								   " belongings AS MATERIALIZED (SELECT *, row_number() OVER (PARTITION BY leaf, what) AS copy FROM (" BELONGINGS ") b)"
+								   " SELECT concat('\"', relname, '\" has, and the other one has not: ', what)" SEPARATOR "statement"
+								   " FROM belongings b JOIN leaves USING (leaf) JOIN pg_class c ON c.oid = leaf"
+								   " WHERE NOT EXISTS (SELECT FROM belongings o WHERE o.leaf = leaves.other AND o.what = b.what AND o.copy = b.copy)"
+								   " ORDER BY n, leaf <> %1$u, what COLLATE \"C\" LIMIT 1",
+								   a, b, quote_literal_cstr(QualifiedName(a)), quote_literal_cstr(QualifiedName(b))), finding);
+}
+
+static void
+check_alike(List *leaves)
+{
+	Finding		finding;
+	ListCell   *cell;
+
+	for_each_from(cell, leaves, 1)
+		if (find_difference(linitial_oid(leaves), lfirst_oid(cell), &finding))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("partitions \"%s\" and \"%s\" cannot become one, because they are not alike",
+							get_rel_name(linitial_oid(leaves)), get_rel_name(lfirst_oid(cell))),
+					 errdetail("%s.", finding.what),
+					 errhint("Make them alike, and call it again: %s", finding.statement)));
+}
+
+void
+FitnessRequire(const Container *container, List *partitions)
+{
+	int			nestlevel = SqlBegin();
+	List	   *leaves = NIL;
+	ListCell   *cell;
+	ListCell   *below;
+
+	foreach(cell, partitions)
+	{
+		if (!get_rel_relispartition(lfirst_oid(cell)))
+			continue;
+		check_owner(container, get_partition_parent(lfirst_oid(cell), true));
+		foreach(below, find_all_inheritors(lfirst_oid(cell), NoLock, NULL))
+		{
+			check_owner(container, lfirst_oid(below));
+			if (get_rel_relkind(lfirst_oid(below)) != RELKIND_RELATION)
+				continue;
+			check_leaf(container, lfirst_oid(below));
+			leaves = lappend_oid(leaves, lfirst_oid(below));
+		}
+	}
+	check_alike(leaves);
+	SqlEnd(nestlevel);
+}
