@@ -192,3 +192,23 @@ FROM partitionkey.explain_query('SELECT * FROM logins WHERE tenant_id = $1');
 SELECT routing, partitions_hit || ' of ' || partitions_total AS partitions, reason, hint
 FROM partitionkey.explain_query('SELECT * FROM logins WHERE lower(tenant_id) = $1') \gx
 :tell
+\echo
+\echo == 9. Items, as an application of Cosmos DB knows them
+\echo
+\echo 'A container from its definition, and the operations of the SDKs, with their rules and statuses:'
+\echo
+:show
+SELECT partitionkey.create_container_from_definition(
+    '{"id": "Carts", "partitionKey": {"paths": ["/tenantId", "/userId"], "kind": "MultiHash", "version": 2}}');
+SELECT partitionkey.upsert_item('carts', '{"id": "1", "tenantId": "Adatum", "userId": "carla2", "total": 40}')->>'total' AS total;
+SELECT partitionkey.patch_item('carts', '1', '["Adatum","carla2"]', '[{"op": "incr", "path": "/total", "value": 2.5}]')->>'total' AS total;
+SELECT partitionkey.move_item('carts', '1', '["Adatum","carla2"]', '["Fabrikam","carla2"]')->>'tenantId' AS tenant;
+\set ON_ERROR_STOP off
+SELECT partitionkey.read_item('carts', '1', '["Adatum","carla2"]');
+\set ON_ERROR_STOP on
+SELECT r->>'statusCode' AS status, r->'resourceBody'->>'id' AS id
+FROM jsonb_array_elements(partitionkey.transactional_batch('carts', '["Fabrikam","carla2"]', '[
+    {"operationType": "Create", "resourceBody": {"id": "2", "tenantId": "Fabrikam", "userId": "carla2"}},
+    {"operationType": "Delete", "id": "1"}]')) r;
+SELECT item->>'id' AS changed, item->>'tenantId' AS tenant FROM partitionkey.items_changed_since('carts');
+:tell
