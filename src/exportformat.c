@@ -6,6 +6,7 @@
 
 #include "exportformat.h"
 #include "item.h"
+#include "itemrepair.h"
 #include "jsonscan.h"
 
 #define LOOK_AHEAD			(2 * MAX_ITEM_BYTES)
@@ -72,9 +73,8 @@ is_about_answer(const ExportBuffer *buffer, int start, int length)
 	return false;
 }
 
-/* Whether an array that begins ahead has objects, or nothing. */
-static bool
-has_objects(ExportBuffer *buffer, int ahead)
+bool
+FormatHasObjects(ExportBuffer *buffer, int ahead)
 {
 	char		c;
 
@@ -118,7 +118,7 @@ FormatFindWrapped(ExportBuffer *buffer, char *name)
 		}
 		else if (at_top && c == '{' && is_name(buffer, start, length, "partitionKey"))
 			others--;			/* the definition of a key */
-		else if (at_top && c == '[' && elements == 0 && has_objects(buffer, i) && is_wrapper_name(buffer, start, length, name))
+		else if (at_top && c == '[' && elements == 0 && FormatHasObjects(buffer, i) && is_wrapper_name(buffer, start, length, name))
 		{
 			elements = i + 1;
 			others--;
@@ -167,7 +167,7 @@ line_content(ExportBuffer *buffer, int *ahead)
 		(*ahead)++;
 	if (c == '\0' || c == '\n')
 		return LINE_ITEM;
-	return c == '{' || c == '[' || peek(buffer, *ahead - 1) == ',' ? LINE_ITEMS : LINE_BROKEN;
+	return c == '{' || c == '[' || !ItemBeginsMember(buffer, *ahead) ? LINE_ITEMS : LINE_BROKEN;
 }
 
 bool

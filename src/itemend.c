@@ -150,6 +150,23 @@ is_closed_early(ExportBuffer *buffer, int length, int ahead)
 		indentation_before(buffer, ahead) > buffer->indentation;
 }
 
+/* Whether a bracket ahead can't be the end of the array, by what comes behind it. */
+static bool
+is_extra_bracket(const ItemEnd *end, ExportBuffer *buffer, int ahead)
+{
+	char		c;
+
+	ahead++;
+	c = BufferPeekToken(buffer, &ahead, false);
+	if (c == ',')
+	{
+		ahead++;
+		c = BufferPeekToken(buffer, &ahead, false);
+		return c == (end->wrapped ? '[' : '"') || c == '{';
+	}
+	return c == ']' || (c == '}' && !end->wrapped);
+}
+
 /* Whether what comes behind a closed item belongs to it. */
 static bool
 is_followed(const ItemEnd *end, ExportBuffer *buffer)
@@ -166,7 +183,7 @@ is_followed(const ItemEnd *end, ExportBuffer *buffer)
 	if (c == '{' || c == '[' || c == ',' || (c == '\0' && IsFileEnd(buffer, ahead)) || IsBlank(c))
 		return end->beginning == NULL && is_closed_early(buffer, end->length, ahead);
 	if (c == ']')
-		return !end->in_array;
+		return !end->in_array || is_extra_bracket(end, buffer, ahead);
 	if (end->lines)
 		return true;
 	return !divided && (c == '}' || c == ':' || ItemBeginsMember(buffer, ahead));

@@ -361,7 +361,8 @@ step(ItemReader *reader, CosmosItem *item)
 		reader->place = ItemPassObject(&reader->buffer) ? PLACE_TOP : PLACE_TAIL;
 	else if (reader->place == PLACE_ARRAY && c == ']')
 		leave_array(reader);
-	else if (reader->place == PLACE_TOP && c == '[')
+	else if (reader->place == PLACE_TOP && c == '[' &&
+			 (reader->format != FORMAT_SEQUENCE || FormatHasObjects(&reader->buffer, 0)))
 		enter_array(reader, FORMAT_ARRAY, 1);
 	else if (reader->place == PLACE_TOP && c == '{' && reader->format != FORMAT_SEQUENCE &&
 			 (array = FormatFindWrapped(&reader->buffer, reader->wrapper)) > 0)

@@ -359,6 +359,9 @@ take_token(ItemScan *scan, char c, int at)
 		case ',':
 			json->divided = json->previous;
 			break;
+		case '"':
+			json->introduced = json->previous;
+			break;
 		default:
 			break;
 	}
@@ -400,7 +403,7 @@ start_repair(const ItemEnd *end, ItemScan *scan)
 	scan->json.quoted = scan->json.escaped = false;
 	if (!misled || end->beginning != NULL)
 		return end->length;
-	scan->json.previous = scan->before_string;
+	scan->json.previous = scan->json.introduced;
 	return scan->string;
 }
 

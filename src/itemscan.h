@@ -19,8 +19,7 @@ typedef struct ObjectRun
 typedef struct ItemScan
 {
 	JsonScan	json;
-	int			string;			/* where the last string begins, */
-	char		before_string;	/* and the character before it */
+	int			string;			/* where the last string begins */
 	ObjectRun	runs[SCAN_DEPTH];	/* of the arrays that are open */
 } ItemScan;
 
@@ -72,10 +71,7 @@ ItemScanToken(ItemScan *scan, char c, int at)
 	ScanState	state;
 
 	if (c == '"')
-	{
 		scan->string = at;
-		scan->before_string = scan->json.previous;
-	}
 	else if (c == '{')
 		ItemScanObject(scan, at);
 	state = ScanToken(&scan->json, c);

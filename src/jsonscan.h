@@ -31,7 +31,8 @@ typedef struct JsonScan
 	bool		quoted;
 	bool		escaped;
 	char		previous;		/* the last character that is no blank */
-	char		divided;		/* the one before the last comma */
+	char		divided;		/* the one before the last comma, */
+	char		introduced;		/* and before the last string */
 	char		open[SCAN_DEPTH];	/* brackets */
 } JsonScan;
 
@@ -61,6 +62,15 @@ ScanMayBegin(const JsonScan *scan)
 	char		c = scan->previous;
 
 	return c == ',' || c == ':' || c == '{' || c == '[' || c == '\0';
+}
+
+/* Whether what comes before is a name: in an object, and a word or a string that is no value. */
+static inline bool
+ScanMayName(const JsonScan *scan)
+{
+	if (ScanRemembers(scan) && ScanInnermost(scan) != '{')
+		return false;
+	return scan->previous == '"' ? scan->introduced != ':' : strchr(",:{}[]", scan->previous) == NULL;
 }
 
 /* Whether a bracket may be opened here. */
@@ -121,6 +131,7 @@ ScanToken(JsonScan *scan, char c)
 		case '"':
 			if (!ScanMayBegin(scan))
 				return SCAN_BROKEN;
+			scan->introduced = scan->previous;
 			scan->quoted = true;
 			break;
 		case '{':
@@ -137,7 +148,7 @@ ScanToken(JsonScan *scan, char c)
 			scan->divided = scan->previous;
 			break;
 		case ':':
-			if (ScanRemembers(scan) && ScanInnermost(scan) != '{')
+			if (!ScanMayName(scan))
 				return SCAN_BROKEN;
 			break;
 		default:
