@@ -167,6 +167,25 @@ is_extra_bracket(const ItemEnd *end, ExportBuffer *buffer, int ahead)
 	return c == ']' || (c == '}' && !end->wrapped);
 }
 
+/* Whether a member ahead has the name that the item begins with: so it is one of another item, which has lost its bracket. */
+static bool
+has_first_name(const ItemEnd *end, ExportBuffer *buffer, int ahead)
+{
+	int			first = 1;
+	int			length = 0;
+
+	if (end->beginning != NULL || BufferPeekToken(buffer, &first, false) != '"')
+		return false;
+	first++;
+	while (first + length < end->length && *BufferAhead(buffer, first + length) != '"')
+		length++;
+	ahead += BufferPeek(buffer, ahead) == '"' ? 1 : 0;
+	for (int i = 0; i < length; i++)
+		if (BufferPeek(buffer, ahead + i) != BufferPeek(buffer, first + i))
+			return false;
+	return BufferPeek(buffer, ahead + length) == '"';
+}
+
 /* Whether what comes behind a closed item belongs to it. */
 static bool
 is_followed(const ItemEnd *end, ExportBuffer *buffer)
@@ -184,9 +203,9 @@ is_followed(const ItemEnd *end, ExportBuffer *buffer)
 		return end->beginning == NULL && is_closed_early(buffer, end->length, ahead);
 	if (c == ']')
 		return !end->in_array || is_extra_bracket(end, buffer, ahead);
-	if (end->lines)
+	if (end->lines || (!divided && (c == '}' || c == ':')))
 		return true;
-	return !divided && (c == '}' || c == ':' || ItemBeginsMember(buffer, ahead));
+	return ItemBeginsMember(buffer, ahead) && !has_first_name(end, buffer, ahead);
 }
 
 /*

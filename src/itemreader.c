@@ -60,7 +60,8 @@ struct ItemReader
 
 	ExportBuffer buffer;
 	Place		place;
-	int64		laid_out;		/* the line that tells how items are laid out */
+	int64		laid_out;		/* the line that has told how items are laid out, */
+	bool		laid_out_wrapped;	/* of what is in a wrapper there */
 	ItemEnd		end;			/* of the current item */
 	bool		open;			/* the file before has ended within an array, */
 	bool		piece;			/* and this one goes on with it */
@@ -175,16 +176,17 @@ ItemReaderOpen(const char *source)
  * Going through a file
  */
 
-/* How items are laid out from the place on; asked once for a line, which may have many arrays. */
+/* How items are laid out from the place on; asked once for a line, which may have many arrays, and for one in a wrapper on it. */
 static void
 find_layout(ItemReader *reader)
 {
 	reader->end.in_array = reader->place == PLACE_ARRAY;
 	reader->end.wrapped = reader->end.in_array && reader->format == FORMAT_WRAPPED;
 	reader->end.indentation = -1;
-	if (reader->laid_out == reader->buffer.line)
+	if (reader->laid_out == reader->buffer.line && reader->laid_out_wrapped == reader->end.wrapped)
 		return;
 	reader->laid_out = reader->buffer.line;
+	reader->laid_out_wrapped = reader->end.wrapped;
 	reader->end.lines = FormatFindLines(&reader->buffer);
 }
 

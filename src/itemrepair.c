@@ -116,6 +116,24 @@ has_name(ExportBuffer *buffer, int ahead)
 	return c == '}' || (c == '"' && ItemBeginsMember(buffer, ahead));
 }
 
+/* Whether a bracket behind objects ends an array inside an item: what goes on is another object, then. */
+static bool
+ends_inner_array(const ItemEnd *end, ExportBuffer *buffer, int ahead)
+{
+	char		c;
+
+	if (end->in_array && ItemEndsArray(end, buffer, ahead))
+		return false;
+	ahead++;
+	c = BufferPeekToken(buffer, &ahead, false);
+	if (c == ',')
+	{
+		ahead++;
+		c = BufferPeekToken(buffer, &ahead, false);
+	}
+	return c != '{';
+}
+
 /*
  * Whether items begin with an object ahead: if those in a row from there on are not
  * the last ones of an array inside an item.  If they are, moves behind them.
@@ -126,8 +144,6 @@ begins_items(const ItemEnd *end, ExportBuffer *buffer, int *ahead)
 	int			at = *ahead;
 	int			limit = at + FOLLOWED_BYTES;
 
-	if (!has_name(buffer, at))
-		return false;
 	for (int i = 0; i < FOLLOWERS; i++)
 	{
 		char		c;
@@ -135,7 +151,7 @@ begins_items(const ItemEnd *end, ExportBuffer *buffer, int *ahead)
 		if (!pass_object(buffer, &at, limit))
 			return true;		/* that one is broken, too */
 		c = BufferPeekToken(buffer, &at, false);
-		if (c == ']' && !(end->in_array && ItemEndsArray(end, buffer, at)))
+		if (c == ']' && ends_inner_array(end, buffer, at))
 		{
 			*ahead = at;
 			return false;
@@ -322,8 +338,8 @@ close_nameless(ItemScan *scan)
 {
 	JsonScan   *json = &scan->json;
 
-	if (json->previous == ':' || json->previous == '{')
-		return;
+	if (json->previous == ':' || json->previous == '{' || (json->previous == '"' && json->introduced != ':'))
+		return;					/* a colon may be missing */
 	while (ItemScanInnermost(scan) == '{')
 	{
 		json->depth--;
@@ -368,19 +384,24 @@ take_token(ItemScan *scan, char c, int at)
 	json->previous = c;
 }
 
-/* Whether the item ends before an object ahead.  If it doesn't, those in a row are passed. */
+/* Whether the item ends before an object ahead.  If it doesn't, what is no item there may be passed. */
 static bool
 ends_before(const ItemEnd *end, ExportBuffer *buffer, ItemScan *scan, int *ahead)
 {
-	int			at = *ahead;
+	JsonScan   *json = &scan->json;
 
 	close_nameless(scan);
-	if (scan->json.depth > 0 || scan->json.previous == ':')
+	if (json->depth > 0 || json->previous == ':')
 		return false;
+	if (!has_name(buffer, *ahead))
+	{
+		(*ahead)++;				/* an open bracket that should be a closing one, or should not be there */
+		json->previous = '\'';
+		return false;
+	}
 	if (begins_items(end, buffer, ahead))
 		return true;
-	if (*ahead > at)
-		scan->json.previous = '}';
+	json->previous = '}';
 	return false;
 }
 
@@ -450,9 +471,14 @@ ItemRepair(ItemEnd *end, ExportBuffer *buffer, ItemScan *scan)
 {
 	int			ahead = start_repair(end, scan);
 
-	while (!ends_here(end, buffer, scan, &ahead))
+	for (;;)
 	{
-		take_ahead(buffer, scan, &ahead);
+		int			at = ahead;
+
+		if (ends_here(end, buffer, scan, &ahead))
+			break;
+		if (ahead == at)
+			take_ahead(buffer, scan, &ahead);
 		if (ahead > MAX_HELD)
 		{
 			if (ItemFindBreaks(end, buffer, scan, false))

@@ -99,7 +99,7 @@ ScanOpenBracket(JsonScan *scan, char bracket)
 static inline ScanState
 ScanCloseBracket(JsonScan *scan, char bracket)
 {
-	if (ScanRemembers(scan) && ScanInnermost(scan) != bracket)
+	if ((ScanRemembers(scan) && ScanInnermost(scan) != bracket) || scan->previous == ':')
 		return SCAN_BROKEN;
 	scan->depth--;
 	return scan->depth == 0 ? SCAN_CLOSED : SCAN_OPEN;
@@ -145,6 +145,8 @@ ScanToken(JsonScan *scan, char c)
 			state = ScanCloseBracket(scan, '[');
 			break;
 		case ',':
+			if (scan->previous == ':')
+				return SCAN_BROKEN;
 			scan->divided = scan->previous;
 			break;
 		case ':':
