@@ -283,7 +283,8 @@ end_by_indentation(ItemEnd *end, ExportBuffer *buffer)
 				return length;
 			do
 				length = ++ahead;
-			while (BufferPeekToken(buffer, &ahead, true) == '}');
+			while ((c = BufferPeekToken(buffer, &ahead, true)) == '}' ||
+				   (c == ']' && (!end->in_array || is_extra_bracket(end, buffer, ahead))));
 			return length;
 		}
 		else
@@ -348,7 +349,7 @@ end_by_layout(ItemEnd *end, ExportBuffer *buffer)
 
 	if (end->lines)
 		length = end_by_line(end, buffer);
-	else if (end->beginning == NULL)
+	else if (end->beginning == NULL && buffer->line_start)
 		length = end_by_indentation(end, buffer);
 	if (length == 0)
 		return false;

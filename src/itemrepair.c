@@ -35,6 +35,11 @@ string_length(ExportBuffer *buffer, int ahead)
 	}
 	length = ++at - ahead;
 	c = BufferPeekToken(buffer, &at, false);
+	if (c == '{')				/* a comma or a colon is missing, or the end of the item */
+	{
+		at++;
+		return BufferPeekToken(buffer, &at, false) == '"' ? length : 0;
+	}
 	return c == '\0' || strchr(",:}]", c) != NULL ? length : 0;
 }
 
@@ -332,14 +337,19 @@ open_bracket(ItemScan *scan, char bracket)
 	ItemScanBracket(scan, bracket);
 }
 
-/* An object that has no name among the members of another one begins behind that. */
+/*
+ * An object that has no name among the members of another one begins behind that; and in a
+ * sequence of items, one that has no comma before it begins behind all.
+ */
 static void
-close_nameless(ItemScan *scan)
+close_nameless(const ItemEnd *end, ItemScan *scan)
 {
 	JsonScan   *json = &scan->json;
 
 	if (json->previous == ':' || json->previous == '{' || (json->previous == '"' && json->introduced != ':'))
 		return;					/* a colon may be missing */
+	if (!end->in_array && json->previous != ',' && json->previous != '[')
+		json->depth = 0;
 	while (ItemScanInnermost(scan) == '{')
 	{
 		json->depth--;
@@ -390,7 +400,7 @@ ends_before(const ItemEnd *end, ExportBuffer *buffer, ItemScan *scan, int *ahead
 {
 	JsonScan   *json = &scan->json;
 
-	close_nameless(scan);
+	close_nameless(end, scan);
 	if (json->depth > 0 || json->previous == ':')
 		return false;
 	if (!has_name(buffer, *ahead))
