@@ -338,7 +338,7 @@ has_taken_rest(ItemEnd *end, ExportBuffer *buffer)
 		else if (!IsBlank(item[i]))
 			(void) ItemScanToken(&scan, item[i], i);
 	}
-	return length > 0 && ItemFindBreaks(end, buffer, &scan, true);
+	return length > 0 && ItemFindBreaks(end, buffer, &scan, ItemEndsArray(end, buffer, length - 1));
 }
 
 /* Set the end of an item that the scan has found broken, by the layout of the file. */

@@ -12,7 +12,8 @@
 #define FOLLOWERS			20	/* objects in a row that make items */
 #define FOLLOWED_BYTES		(256 * 1024)	/* how far they are looked for */
 #define MAX_TAIL			4096	/* what comes in a wrapper behind its array */
-#define COMPARED_NAMES		2
+#define COMPARED_NAMES		2	/* of objects that are alike */
+#define SIMILAR				3	/* objects in a row that need be alike in the first name only */
 
 /*
  * Strings
@@ -203,11 +204,11 @@ pass_value(ExportBuffer *buffer, int *ahead)
 	return true;
 }
 
-/* Whether two objects begin with the same names. */
+/* Whether two objects begin with the same names, or have no others. */
 static bool
-are_alike(ExportBuffer *buffer, int a, int b)
+are_alike(ExportBuffer *buffer, int a, int b, int names)
 {
-	for (int i = 0; i < COMPARED_NAMES; i++)
+	for (int i = 0; i < names; i++)
 	{
 		int			a_length;
 		int			b_length;
@@ -232,13 +233,13 @@ are_alike(ExportBuffer *buffer, int a, int b)
 
 /* The first object of a row that is like the item, or -1. */
 static int
-first_alike(ExportBuffer *buffer, const ObjectRun *run)
+first_alike(ExportBuffer *buffer, const ObjectRun *run, int names)
 {
 	int			at = run->start;
 
 	for (int i = 0; i < run->count; i++)
 	{
-		if (BufferPeek(buffer, 0) == '{' && are_alike(buffer, 0, at))
+		if (BufferPeek(buffer, 0) == '{' && are_alike(buffer, 0, at, names))
 			return at;
 		if (!pass_object(buffer, &at, MAX_HELD) || BufferPeekToken(buffer, &at, false) != ',')
 			break;
@@ -266,7 +267,9 @@ ItemFindBreaks(ItemEnd *end, ExportBuffer *buffer, const ItemScan *scan, bool at
 		CHECK_FOR_INTERRUPTS();
 		if (scan->json.open[i] != '[' || run->start < 0 || run->count == 0)
 			continue;
-		at = first_alike(buffer, run);
+		at = first_alike(buffer, run, COMPARED_NAMES);
+		if (at < 0 && at_end && run->count >= SIMILAR)
+			at = first_alike(buffer, run, 1);
 		if (at < 0 && at_end && run->count >= FOLLOWERS)
 			at = run->start;
 		if (at > 0)
@@ -453,7 +456,7 @@ ends_here(ItemEnd *end, ExportBuffer *buffer, ItemScan *scan, int *ahead)
 	if (!end->cut && !(c == ']' && end->in_array && ItemEndsArray(end, buffer, *ahead)))
 		return false;
 	end->length = *ahead;
-	if (ItemFindBreaks(end, buffer, scan, true))
+	if (ItemFindBreaks(end, buffer, scan, !end->cut))
 		ItemEndAtBreak(end, buffer);
 	return true;
 }

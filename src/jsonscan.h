@@ -154,7 +154,7 @@ ScanToken(JsonScan *scan, char c)
 				return SCAN_BROKEN;
 			break;
 		default:
-			if (scan->previous == '"' || scan->previous == '}' || scan->previous == ']')
+			if (scan->previous == '"' || scan->previous == '}' || scan->previous == ']' || c == '\'')
 				return SCAN_BROKEN;
 	}
 	if (state != SCAN_BROKEN)
