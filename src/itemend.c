@@ -236,17 +236,22 @@ end_by_line(ItemEnd *end, ExportBuffer *buffer)
 	return length > 1 && *BufferAhead(buffer, length - 1) == ',' ? length - 1 : length;
 }
 
-/* Whether a line ahead has a bracket that should have been a closing one: the next line begins with the same. */
+/* Whether a bracket ahead, alone on its line, should have been a closing one: behind it an item begins, or all ends. */
 static bool
 is_reversed(ExportBuffer *buffer, int ahead)
 {
+	char		c;
+
 	ahead++;
 	if (BufferPeekToken(buffer, &ahead, true) == ',')
 	{
 		ahead++;
 		(void) BufferPeekToken(buffer, &ahead, true);
 	}
-	return BufferPeek(buffer, ahead) == '\n' && BufferPeekToken(buffer, &ahead, false) == '{';
+	if (BufferPeek(buffer, ahead) != '\n')
+		return false;
+	c = BufferPeekToken(buffer, &ahead, false);
+	return c == '{' || c == ']' || (c == '\0' && IsFileEnd(buffer, ahead));
 }
 
 /*
@@ -388,6 +393,20 @@ end_of_other(ItemEnd *end, ExportBuffer *buffer, ItemScan *scan)
 	end->lost = false;
 }
 
+/* Forget breaks that have been reached. */
+static void
+drop_breaks(ItemEnd *end, const ExportBuffer *buffer)
+{
+	int			n = 0;
+
+	while (n < end->nbreaks && end->breaks[n] <= buffer->passed)
+		n++;
+	if (n == 0)
+		return;
+	end->nbreaks -= n;
+	memmove(end->breaks, end->breaks + n, end->nbreaks * sizeof(int64));
+}
+
 void
 ItemFindEnd(ItemEnd *end, ExportBuffer *buffer)
 {
@@ -398,6 +417,7 @@ ItemFindEnd(ItemEnd *end, ExportBuffer *buffer)
 	end->depth = 0;
 	end->lost = end->cut = false;
 	end->beginning = NULL;
+	drop_breaks(end, buffer);
 	if (end->indentation < 0 && c == '{' && buffer->line_start)
 		end->indentation = buffer->indentation;
 	ItemScanStart(&scan);

@@ -331,7 +331,7 @@ read_item(ItemReader *reader, CosmosItem *item)
 		item->text = end->beginning;
 		item->length = strlen(end->beginning);
 	}
-	if (end->lost && (end->beginning != NULL || item->length > MAX_ITEM_BYTES))
+	if (end->lost && (end->beginning != NULL || item->length > MAX_ITEM_BYTES || end->depth > MAX_ITEM_DEPTH))
 		ItemSetFault(item, ITEM_BROKEN_JSON, "its brackets and quotes don't match, and where it ends can't be told");
 	else if (end->beginning != NULL)
 		ItemSetFault(item, ITEM_TOO_LARGE, psprintf("the item has more than %d bytes, even without blanks and escapes",

@@ -82,16 +82,35 @@ pass_tail(ExportBuffer *buffer, int *ahead)
 	return state == SCAN_CLOSED;
 }
 
+/* Whether an object ahead begins as Cosmos DB's answers do. */
+static bool
+begins_page(ExportBuffer *buffer, int ahead)
+{
+	static const char name[] = "\"_rid\"";
+
+	ahead++;
+	(void) BufferPeekToken(buffer, &ahead, false);
+	for (size_t i = 0; i < lengthof(name) - 1; i++)
+		if (BufferPeek(buffer, ahead + i) != name[i])
+			return false;
+	return true;
+}
+
 bool
 ItemEndsArray(const ItemEnd *end, ExportBuffer *buffer, int ahead)
 {
+	int			line;
 	char		c;
 
 	ahead++;
 	if (end->wrapped && !pass_tail(buffer, &ahead))
 		return false;
+	line = ahead;
+	(void) BufferPeekToken(buffer, &line, true);
 	c = BufferPeekToken(buffer, &ahead, false);
-	return (c == '\0' && IsFileEnd(buffer, ahead)) || c == (end->wrapped ? '{' : '[');
+	if (end->wrapped)			/* another page may come, on another line at least if it is any object */
+		return (c == '{' && (line < ahead || begins_page(buffer, ahead))) || (c == '\0' && IsFileEnd(buffer, ahead));
+	return c == '[' || (c == '\0' && IsFileEnd(buffer, ahead));
 }
 
 /*
@@ -251,7 +270,7 @@ first_alike(ExportBuffer *buffer, const ObjectRun *run, int names)
 }
 
 bool
-ItemFindBreaks(ItemEnd *end, ExportBuffer *buffer, const ItemScan *scan, bool at_end)
+ItemFindBreaks(ItemEnd *end, ExportBuffer *buffer, ItemScan *scan, bool at_end)
 {
 	int			levels = scan->json.depth + (scan->json.previous == ']' ? 1 : 0);	/* the array that was closed last, too */
 	int64		found[MAX_BREAKS];
@@ -261,19 +280,22 @@ ItemFindBreaks(ItemEnd *end, ExportBuffer *buffer, const ItemScan *scan, bool at
 		return false;
 	for (int i = 0; i < Min(levels, SCAN_DEPTH); i++)
 	{
-		const ObjectRun *run = &scan->runs[i];
+		ObjectRun  *run = &scan->runs[i];
 		int			at;
 
 		CHECK_FOR_INTERRUPTS();
-		if (scan->json.open[i] != '[' || run->start < 0 || run->count == 0)
+		if (scan->json.open[i] != '[' || run->start < 0 || run->count == 0 || (run->unlike && !at_end))
 			continue;
+		/* If one of the row is, all are items, though they may lack the second name. */
 		at = first_alike(buffer, run, COMPARED_NAMES);
-		if (at < 0 && at_end && run->count >= SIMILAR)
+		if (at >= 0 || (at_end && run->count >= SIMILAR))
 			at = first_alike(buffer, run, 1);
 		if (at < 0 && at_end && run->count >= FOLLOWERS)
 			at = run->start;
 		if (at > 0)
 			found[n++] = buffer->passed + at;
+		else
+			run->unlike = true;
 	}
 	if (n == 0)
 		return false;
@@ -300,8 +322,6 @@ ItemEndAtBreak(ItemEnd *end, ExportBuffer *buffer)
 {
 	end->length = before_item(buffer, end->breaks[0] - buffer->passed);
 	end->cut = false;
-	end->nbreaks--;
-	memmove(end->breaks, end->breaks + 1, end->nbreaks * sizeof(int64));
 }
 
 /*
@@ -399,10 +419,15 @@ take_token(ItemScan *scan, char c, int at)
 
 /* Whether the item ends before an object ahead.  If it doesn't, what is no item there may be passed. */
 static bool
-ends_before(const ItemEnd *end, ExportBuffer *buffer, ItemScan *scan, int *ahead)
+ends_before(ItemEnd *end, ExportBuffer *buffer, ItemScan *scan, int *ahead)
 {
 	JsonScan   *json = &scan->json;
 
+	if (ItemScanInnermost(scan) == '{' && ItemFindBreaks(end, buffer, scan, false))
+	{
+		*ahead = end->breaks[0] - buffer->passed;
+		return true;
+	}
 	close_nameless(end, scan);
 	if (json->depth > 0 || json->previous == ':')
 		return false;

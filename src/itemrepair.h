@@ -29,7 +29,7 @@ extern bool ItemEndsArray(const ItemEnd *end, ExportBuffer *buffer, int ahead);
  * Whether an item that the scan has gone through so far has taken items for elements.  Where they
  * begin become breaks, before those that are known.  at_end: behind this the array of the items ends.
  */
-extern bool ItemFindBreaks(ItemEnd *end, ExportBuffer *buffer, const ItemScan *scan, bool at_end);
+extern bool ItemFindBreaks(ItemEnd *end, ExportBuffer *buffer, ItemScan *scan, bool at_end);
 
 /* Whether the next break is so many bytes ahead. */
 static inline bool

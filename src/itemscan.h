@@ -14,6 +14,7 @@ typedef struct ObjectRun
 {
 	int			start;			/* the first object of the row that has a comma before it, or -1 */
 	int			count;			/* objects that are closed */
+	bool		unlike;			/* they are known to be no items */
 } ObjectRun;
 
 typedef struct ItemScan
@@ -49,6 +50,7 @@ ItemScanObject(ItemScan *scan, int at)
 	{
 		run->start = at;
 		run->count = 0;
+		run->unlike = false;
 	}
 }
 

@@ -73,6 +73,15 @@ ScanMayName(const JsonScan *scan)
 	return scan->previous == '"' ? scan->introduced != ':' : strchr(",:{}[]", scan->previous) == NULL;
 }
 
+/* Whether a member ends here before its value, by a comma or a bracket. */
+static inline bool
+ScanLacksValue(const JsonScan *scan)
+{
+	if (scan->previous == '"')
+		return scan->introduced != ':' && ScanRemembers(scan) && ScanInnermost(scan) == '{';
+	return scan->previous == ':';
+}
+
 /* Whether a bracket may be opened here. */
 static inline bool
 ScanMayOpen(const JsonScan *scan)
@@ -99,7 +108,7 @@ ScanOpenBracket(JsonScan *scan, char bracket)
 static inline ScanState
 ScanCloseBracket(JsonScan *scan, char bracket)
 {
-	if ((ScanRemembers(scan) && ScanInnermost(scan) != bracket) || scan->previous == ':')
+	if ((ScanRemembers(scan) && ScanInnermost(scan) != bracket) || ScanLacksValue(scan))
 		return SCAN_BROKEN;
 	scan->depth--;
 	return scan->depth == 0 ? SCAN_CLOSED : SCAN_OPEN;
@@ -145,7 +154,7 @@ ScanToken(JsonScan *scan, char c)
 			state = ScanCloseBracket(scan, '[');
 			break;
 		case ',':
-			if (scan->previous == ':')
+			if (ScanLacksValue(scan))
 				return SCAN_BROKEN;
 			scan->divided = scan->previous;
 			break;
