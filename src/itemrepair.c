@@ -371,7 +371,9 @@ close_nameless(const ItemEnd *end, ItemScan *scan)
 
 	if (json->previous == ':' || json->previous == '{' || (json->previous == '"' && json->introduced != ':'))
 		return;					/* a colon may be missing */
-	if (!end->in_array && json->previous != ',' && json->previous != '[')
+	if (json->previous != ',' && end->in_array)
+		return;					/* items have commas between them */
+	if (json->previous != ',' && json->previous != '[')
 		json->depth = 0;
 	while (ItemScanInnermost(scan) == '{')
 	{
@@ -423,7 +425,7 @@ ends_before(ItemEnd *end, ExportBuffer *buffer, ItemScan *scan, int *ahead)
 {
 	JsonScan   *json = &scan->json;
 
-	if (ItemScanInnermost(scan) == '{' && ItemFindBreaks(end, buffer, scan, false))
+	if (json->previous == ',' && ItemScanInnermost(scan) == '{' && ItemFindBreaks(end, buffer, scan, false))
 	{
 		*ahead = end->breaks[0] - buffer->passed;
 		return true;
