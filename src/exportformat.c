@@ -10,7 +10,7 @@
 #include "jsonscan.h"
 
 #define LOOK_AHEAD			(2 * MAX_ITEM_BYTES)
-#define FIRST_LINES			3
+#define FIRST_LINES			10
 
 static char
 peek(ExportBuffer *buffer, int ahead)
@@ -149,11 +149,15 @@ line_content(ExportBuffer *buffer, int *ahead)
 	JsonScan	scan;
 	ScanState	state = SCAN_OPEN;
 	int			line = *ahead;
+	bool		named = false;	/* an empty object is on one line, whatever the others are */
 	char		c;
 
 	ScanStart(&scan);
 	for (; state == SCAN_OPEN && (c = peek(buffer, line)) != '\0' && c != '\n'; line++)
+	{
 		state = ScanNext(&scan, c);
+		named |= scan.quoted;
+	}
 	*ahead = line;
 	if (state == SCAN_OPEN)
 	{
@@ -161,7 +165,7 @@ line_content(ExportBuffer *buffer, int *ahead)
 			state = ScanNext(&scan, c), line++;
 		return state == SCAN_CLOSED ? LINE_PART : LINE_BROKEN;
 	}
-	if (state == SCAN_BROKEN)
+	if (state == SCAN_BROKEN || !named)
 		return LINE_BROKEN;
 	while ((c = peek(buffer, *ahead)) != '\0' && strchr(" \t\r,]}" EXPORT_MARK, c) != NULL)
 		(*ahead)++;

@@ -49,17 +49,55 @@ line_begins_item(const ItemEnd *end, const ExportBuffer *buffer, char c, int ind
 	return false;
 }
 
-/* How many bytes of a string ahead, of those in the buffer, are nothing but text. */
+/* What ends a row of characters that need no look: within a string, and within a word. */
+#define ENDS_TEXT			1
+#define ENDS_WORD			2
+static const char row_ends[256] = {
+	['"'] = ENDS_TEXT | ENDS_WORD, ['\\'] = ENDS_TEXT, ['\n'] = ENDS_TEXT | ENDS_WORD,
+	[' '] = ENDS_WORD, ['\t'] = ENDS_WORD, ['\r'] = ENDS_WORD, ['{'] = ENDS_WORD, ['}'] = ENDS_WORD,
+	['['] = ENDS_WORD, [']'] = ENDS_WORD, [','] = ENDS_WORD, [':'] = ENDS_WORD, ['\''] = ENDS_WORD, ['\0'] = ENDS_WORD
+};
+
+/* How many bytes ahead, of those in the buffer, are in such a row. */
 static inline int
-plain_bytes(const ExportBuffer *buffer, int ahead)
+row_bytes(const ExportBuffer *buffer, int ahead, char ends)
 {
 	const char *start = BufferAhead(buffer, ahead);
 	const char *end = buffer->data + buffer->length;
 	const char *p = start;
 
-	while (p < end && *p != '"' && *p != '\\' && *p != '\n')
+	while (p < end && (row_ends[(unsigned char) *p] & ends) == 0)
 		p++;
 	return p - start;
+}
+
+/* How many spaces are ahead, of what is in the buffer. */
+static inline int
+space_bytes(const ExportBuffer *buffer, int ahead)
+{
+	const char *start = BufferAhead(buffer, ahead);
+	const char *end = buffer->data + buffer->length;
+	const char *p = start;
+
+	while (p < end && *p == ' ')
+		p++;
+	return p - start;
+}
+
+/* Pass a string ahead, if it has no escapes and is in the buffer as a whole: most are, so this is the short way. */
+static inline bool
+pass_string(ItemEnd *end, const ExportBuffer *buffer, ItemScan *scan)
+{
+	int			length = 1 + row_bytes(buffer, end->length + 1, ENDS_TEXT);
+
+	if (IsFileEnd(buffer, end->length + length) || *BufferAhead(buffer, end->length + length) != '"' ||
+		!ScanMayBegin(&scan->json))
+		return false;
+	scan->string = end->length;
+	scan->json.introduced = scan->json.previous;
+	scan->json.previous = '"';
+	end->length += length + 1;
+	return true;
 }
 
 /* Scan the item as one that is sound. */
@@ -80,19 +118,28 @@ scan_item(ItemEnd *end, ExportBuffer *buffer, ItemScan *scan)
 		if (json->quoted)
 			state = ScanQuoted(json, c);
 		else if (IsBlank(c))
-			indentation = c == '\n' ? 0 : indentation < 0 ? -1 : indentation + 1;
+		{
+			int			spaces = space_bytes(buffer, end->length + 1);
+
+			end->length += spaces;
+			indentation = c == '\n' ? spaces : indentation < 0 ? -1 : indentation + 1 + spaces;
+		}
 		else if ((indentation >= 0 && line_begins_item(end, buffer, c, indentation, &flat)) ||
 				 (c == '{' && ItemIsBreak(end, buffer, end->length)))
 			state = SCAN_BROKEN;
 		else
 		{
-			state = ItemScanToken(scan, c, end->length);
 			indentation = -1;
+			if (c == '"' && pass_string(end, buffer, scan))
+				continue;
+			state = ItemScanToken(scan, c, end->length);
 		}
 		if (state != SCAN_BROKEN)
 			end->length++;
-		if (json->quoted && !json->escaped)
-			end->length += plain_bytes(buffer, end->length);
+		if (json->quoted)
+			end->length += json->escaped ? 0 : row_bytes(buffer, end->length, ENDS_TEXT);
+		else if (!row_ends[(unsigned char) c])
+			end->length += row_bytes(buffer, end->length, ENDS_WORD);
 		if (end->length > MAX_HELD)
 		{
 			if (!end->lines && ItemFindBreaks(end, buffer, scan, false))

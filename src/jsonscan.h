@@ -130,7 +130,7 @@ ScanQuoted(JsonScan *scan, char c)
 }
 
 /* Take the next character that is no blank, outside of strings. */
-static inline ScanState
+static pg_attribute_always_inline ScanState
 ScanToken(JsonScan *scan, char c)
 {
 	ScanState	state = SCAN_OPEN;
