@@ -430,7 +430,7 @@ end_broken(ItemEnd *end, ExportBuffer *buffer, ItemScan *scan)
 static void
 end_of_other(ItemEnd *end, ExportBuffer *buffer, ItemScan *scan)
 {
-	if (!end->lines && !ItemBeginsMember(buffer, 0))
+	if (!end->lines && !ItemBeginsMember(buffer, 0) && !ItemIsTorn(buffer, 0))
 	{
 		end->length = end_of_word(end, buffer);
 		return;

@@ -322,6 +322,7 @@ static void
 read_item(ItemReader *reader, CosmosItem *item)
 {
 	ItemEnd    *end = &reader->end;
+	bool		torn = reader->piece && reader->buffer.passed == 0 && BufferPeek(&reader->buffer, 0) != '{';
 
 	set_place(reader, item);
 	ItemFindEnd(end, &reader->buffer);
@@ -331,7 +332,9 @@ read_item(ItemReader *reader, CosmosItem *item)
 		item->text = end->beginning;
 		item->length = strlen(end->beginning);
 	}
-	if (end->lost && (end->beginning != NULL || item->length > MAX_ITEM_BYTES || end->depth > MAX_ITEM_DEPTH))
+	if (torn)
+		ItemSetFault(item, ITEM_BROKEN_JSON, "the file begins within an item: it is a piece of a larger one, which has to be put together");
+	else if (end->lost && (end->beginning != NULL || item->length > MAX_ITEM_BYTES || end->depth > MAX_ITEM_DEPTH))
 		ItemSetFault(item, ITEM_BROKEN_JSON, "its brackets and quotes don't match, and where it ends can't be told");
 	else if (end->beginning != NULL)
 		ItemSetFault(item, ITEM_TOO_LARGE, psprintf("the item has more than %d bytes, even without blanks and escapes",

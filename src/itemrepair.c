@@ -45,6 +45,12 @@ string_length(ExportBuffer *buffer, int ahead)
 }
 
 bool
+ItemIsTorn(ExportBuffer *buffer, int ahead)
+{
+	return BufferPeek(buffer, ahead) == '"' && string_length(buffer, ahead) == 0;
+}
+
+bool
 ItemBeginsMember(ExportBuffer *buffer, int ahead)
 {
 	char		c = BufferPeek(buffer, ahead);

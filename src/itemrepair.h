@@ -22,6 +22,9 @@
 /* Whether a name or what is left of one is ahead, rather than a value: so an object has lost its beginning, or goes on. */
 extern bool ItemBeginsMember(ExportBuffer *buffer, int ahead);
 
+/* Whether a quote is ahead that begins no string, by what follows: so a value has lost its beginning. */
+extern bool ItemIsTorn(ExportBuffer *buffer, int ahead);
+
 /* Whether a bracket ahead ends the array that items are in, by what comes behind it. */
 extern bool ItemEndsArray(const ItemEnd *end, ExportBuffer *buffer, int ahead);
 
