@@ -322,7 +322,7 @@ static void
 read_item(ItemReader *reader, CosmosItem *item)
 {
 	ItemEnd    *end = &reader->end;
-	bool		torn = reader->piece && reader->buffer.passed == 0 && BufferPeek(&reader->buffer, 0) != '{';
+	bool		torn = reader->piece && reader->buffer.passed == 0 && (end->cut || BufferPeek(&reader->buffer, 0) != '{');
 
 	set_place(reader, item);
 	ItemFindEnd(end, &reader->buffer);

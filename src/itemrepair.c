@@ -116,7 +116,7 @@ ItemEndsArray(const ItemEnd *end, ExportBuffer *buffer, int ahead)
 	c = BufferPeekToken(buffer, &ahead, false);
 	if (end->wrapped)			/* another page may come, on another line at least if it is any object */
 		return (c == '{' && (line < ahead || begins_page(buffer, ahead))) || (c == '\0' && IsFileEnd(buffer, ahead));
-	return c == '[' || (c == '\0' && IsFileEnd(buffer, ahead));
+	return (c == '[' && (line < ahead || !end->lines)) || (c == '\0' && IsFileEnd(buffer, ahead));
 }
 
 /*
@@ -162,6 +162,8 @@ ends_inner_array(const ItemEnd *end, ExportBuffer *buffer, int ahead)
 		ahead++;
 		c = BufferPeekToken(buffer, &ahead, false);
 	}
+	if (c == ']' && end->in_array)	/* a bracket too many, if this one ends the array */
+		return !ItemEndsArray(end, buffer, ahead);
 	return c != '{';
 }
 
