@@ -21,6 +21,7 @@ BufferStart(ExportBuffer *buffer, ExportFile *file)
 	buffer->file = file;
 	buffer->encoding = ExportFileEncoding(file);
 	buffer->at = buffer->length = 0;
+	buffer->passed = 0;
 	buffer->line = 1;
 	buffer->offset = ExportFileMark(file);
 	buffer->line_start = true;
@@ -33,9 +34,12 @@ BufferMore(ExportBuffer *buffer)
 	int			n;
 
 	CHECK_FOR_INTERRUPTS();
-	memmove(buffer->data, buffer->data + buffer->at, buffer->length - buffer->at);
-	buffer->length -= buffer->at;
-	buffer->at = 0;
+	if (buffer->at > 0)
+	{
+		memmove(buffer->data, buffer->data + buffer->at, buffer->length - buffer->at);
+		buffer->length -= buffer->at;
+		buffer->at = 0;
+	}
 	/* There is always room for a NUL at the end. */
 	if (buffer->size - buffer->length <= EXPORT_ROOM)
 	{
@@ -84,17 +88,35 @@ BufferPass(ExportBuffer *buffer, int length)
 	}
 	buffer->line_start = false;
 	buffer->at += length;
+	buffer->passed += length;
 }
 
 void
-BufferPassSeparator(ExportBuffer *buffer)
+BufferPassSeparator(ExportBuffer *buffer, int length)
 {
 	char		c = *BufferAhead(buffer, 0);
 	bool		line_start = buffer->line_start;
 	int			indentation = buffer->indentation;
 
-	BufferPass(buffer, 1);
+	BufferPass(buffer, length);
 	buffer->line_start = line_start || c == '\n';
 	if (c != '\n')
-		buffer->indentation = indentation + (line_start && c != '\r' ? 1 : 0);
+		buffer->indentation = indentation + (line_start && c != '\r' && c != EXPORT_MARK[0] ? length : 0);
+}
+
+char
+BufferPeekToken(ExportBuffer *buffer, int *ahead, bool in_line)
+{
+	int			limit = *ahead + MAX_BLANKS;
+	char		c;
+
+	for (; *ahead < limit; (*ahead)++)
+	{
+		c = BufferPeek(buffer, *ahead);
+		if (BufferHasMark(buffer, *ahead))
+			*ahead += EXPORT_MARK_BYTES - 1;
+		else if (!IsBlank(c) || (in_line && c == '\n'))
+			break;
+	}
+	return BufferPeek(buffer, *ahead);
 }

@@ -19,6 +19,7 @@ typedef struct ExportBuffer
 	int			at;				/* the place; what is before has been passed */
 	int			length;
 
+	int64		passed;			/* bytes before the place, as they were in the buffer */
 	int64		line;			/* of the place, from 1 */
 	int64		offset;			/* of the place, in bytes of the (decompressed) file */
 	bool		line_start;		/* nothing but separators on the line up to the place */
@@ -34,8 +35,8 @@ extern bool BufferMore(ExportBuffer *buffer);
 /* Pass the next bytes, which are in the buffer. */
 extern void BufferPass(ExportBuffer *buffer, int length);
 
-/* Pass a separator, which counts as indentation of its line. */
-extern void BufferPassSeparator(ExportBuffer *buffer);
+/* Pass a separator: so many times the same character, which counts as indentation of its line, or a byte order mark. */
+extern void BufferPassSeparator(ExportBuffer *buffer, int length);
 
 /* The address of what is so many bytes ahead; valid until more is read. */
 static inline char *
@@ -61,22 +62,22 @@ IsBlank(char c)
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Move ahead to the first character that is no blank, and give it. */
-static inline char
-BufferPeekToken(ExportBuffer *buffer, int *ahead)
+/* A byte order mark, which stands between items where files were joined, counts as a blank there. */
+#define EXPORT_MARK			"\xEF\xBB\xBF"
+#define EXPORT_MARK_BYTES	3
+
+static inline bool
+BufferHasMark(ExportBuffer *buffer, int ahead)
 {
-	while (IsBlank(BufferPeek(buffer, *ahead)))
-		(*ahead)++;
-	return BufferPeek(buffer, *ahead);
+	return BufferPeek(buffer, ahead) == EXPORT_MARK[0] && BufferPeek(buffer, ahead + 1) == EXPORT_MARK[1] &&
+		BufferPeek(buffer, ahead + 2) == EXPORT_MARK[2];
 }
 
-/* The same, but no further than the end of the line. */
-static inline char
-BufferPeekInLine(ExportBuffer *buffer, int *ahead)
-{
-	while (IsBlank(BufferPeek(buffer, *ahead)) && BufferPeek(buffer, *ahead) != '\n')
-		(*ahead)++;
-	return BufferPeek(buffer, *ahead);
-}
+/*
+ * Move ahead to the first character between items that is no blank, and give it: but not beyond the
+ * end of the line if that is asked for, nor further than so many blanks, which need not be held.
+ */
+#define MAX_BLANKS			65536
+extern char BufferPeekToken(ExportBuffer *buffer, int *ahead, bool in_line);
 
 #endif							/* PARTITIONKEY_EXPORTBUFFER_H */

@@ -6,10 +6,11 @@
 
 #include "exportformat.h"
 #include "item.h"
+#include "itemrepair.h"
 #include "jsonscan.h"
 
 #define LOOK_AHEAD			(2 * MAX_ITEM_BYTES)
-#define FIRST_LINES			3
+#define FIRST_LINES			10
 
 static char
 peek(ExportBuffer *buffer, int ahead)
@@ -53,7 +54,7 @@ is_about_answer(const ExportBuffer *buffer, int start, int length)
 {
 	static const char *const names[] = {
 		"rid", "count", "continuation", "continuationtoken", "next", "nextlink", "nextpage", "hasmore", "hasmoreresults",
-		"requestcharge", "activityid"
+		"requestcharge", "activityid", "databaseid", "collectionid", "containerid"
 	};
 	const char *name = BufferAhead(buffer, start);
 
@@ -72,9 +73,8 @@ is_about_answer(const ExportBuffer *buffer, int start, int length)
 	return false;
 }
 
-/* Whether an array that begins ahead has objects, or nothing. */
-static bool
-has_objects(ExportBuffer *buffer, int ahead)
+bool
+FormatHasObjects(ExportBuffer *buffer, int ahead)
 {
 	char		c;
 
@@ -116,7 +116,9 @@ FormatFindWrapped(ExportBuffer *buffer, char *name)
 			if (others > 1)
 				return 0;		/* one may be the array that is looked for */
 		}
-		else if (at_top && c == '[' && elements == 0 && has_objects(buffer, i) && is_wrapper_name(buffer, start, length, name))
+		else if (at_top && c == '{' && is_name(buffer, start, length, "partitionKey"))
+			others--;			/* the definition of a key */
+		else if (at_top && c == '[' && elements == 0 && FormatHasObjects(buffer, i) && is_wrapper_name(buffer, start, length, name))
 		{
 			elements = i + 1;
 			others--;
@@ -132,22 +134,44 @@ FormatFindWrapped(ExportBuffer *buffer, char *name)
 	return others == 0 ? elements : 0;
 }
 
-/* Whether the object that begins ahead is all that is on its line, but for separators and what ends the file. */
-static bool
-fills_line(ExportBuffer *buffer, int *ahead)
+/* What an object that begins ahead tells about lines. */
+typedef enum LineContent
+{
+	LINE_ITEM,					/* the object is all that is on its line, but for separators and what ends the file */
+	LINE_ITEMS,					/* others come behind it */
+	LINE_PART,					/* it goes on, and ends, on another line */
+	LINE_BROKEN
+} LineContent;
+
+static LineContent
+line_content(ExportBuffer *buffer, int *ahead)
 {
 	JsonScan	scan;
 	ScanState	state = SCAN_OPEN;
+	int			line = *ahead;
+	bool		named = false;	/* an empty object is on one line, whatever the others are */
 	char		c;
 
 	ScanStart(&scan);
-	for (; state == SCAN_OPEN && (c = peek(buffer, *ahead)) != '\0' && c != '\n'; (*ahead)++)
+	for (; state == SCAN_OPEN && (c = peek(buffer, line)) != '\0' && c != '\n'; line++)
+	{
 		state = ScanNext(&scan, c);
-	if (state != SCAN_CLOSED)
-		return false;
-	while ((c = peek(buffer, *ahead)) != '\0' && strchr(" \t\r,]}", c) != NULL)
+		named |= scan.quoted;
+	}
+	*ahead = line;
+	if (state == SCAN_OPEN)
+	{
+		while (state == SCAN_OPEN && (c = peek(buffer, line)) != '\0')
+			state = ScanNext(&scan, c), line++;
+		return state == SCAN_CLOSED ? LINE_PART : LINE_BROKEN;
+	}
+	if (state == SCAN_BROKEN || !named)
+		return LINE_BROKEN;
+	while ((c = peek(buffer, *ahead)) != '\0' && strchr(" \t\r,]}" EXPORT_MARK, c) != NULL)
 		(*ahead)++;
-	return c == '\0' || c == '\n';
+	if (c == '\0' || c == '\n')
+		return LINE_ITEM;
+	return c == '{' || c == '[' || !ItemBeginsMember(buffer, *ahead) ? LINE_ITEMS : LINE_BROKEN;
 }
 
 bool
@@ -169,8 +193,13 @@ FormatFindLines(ExportBuffer *buffer)
 		}
 		if (i == 0)
 			indentation = ahead - start;
-		if (c == '{' && ahead - start <= indentation && fills_line(buffer, &ahead))
-			return true;
+		if (c == '{' && ahead - start <= indentation)
+		{
+			LineContent content = line_content(buffer, &ahead);
+
+			if (content != LINE_BROKEN)
+				return content == LINE_ITEM;
+		}
 		while ((c = peek(buffer, ahead)) != '\0' && c != '\n')
 			ahead++;
 		start = ahead + 1;

@@ -18,6 +18,9 @@
  */
 extern int	FormatFindWrapped(ExportBuffer *buffer, char *name);
 
+/* Whether an array that begins so many bytes ahead has objects, or nothing. */
+extern bool FormatHasObjects(ExportBuffer *buffer, int ahead);
+
 /*
  * Whether each item from the place on has a line of its own: if one of the first
  * lines, indented no more than the first, has a whole object and nothing else.

@@ -93,25 +93,42 @@ compact_size(const CosmosItem *item)
 	return size;
 }
 
-/* The first escape in a text that is half of a surrogate pair, or NULL; the lexer has seen that it is one. */
+/* The next escape \uXXXX in a text that the lexer has read as far, or NULL. */
+static const char *
+next_escape(const char *p, uint32 *unit)
+{
+	while ((p = strchr(p, '\\')) != NULL && !escaped_unit(p, unit))
+		p += p[1] == '\0' ? 1 : 2;
+	return p;
+}
+
+/* The first escape in a text that is half of a surrogate pair, or NULL. */
 static char *
 lone_escape(const char *text)
 {
-	for (const char *p = strchr(text, '\\'); p != NULL; p = strchr(p, '\\'))
-	{
-		uint32		unit;
-		uint32		next;
+	uint32		unit;
+	uint32		next;
 
-		if (!escaped_unit(p, &unit))
-			p += p[1] == '\0' ? 1 : 2;
-		else if ((unit & 0xF800) != 0xD800)
-			p += 2 + HEX_DIGITS;
-		else if (unit < 0xDC00 && escaped_unit(p + 2 + HEX_DIGITS, &next) && (next & 0xFC00) == 0xDC00)
-			p += 2 * (2 + HEX_DIGITS);
-		else
+	for (const char *p = text; (p = next_escape(p, &unit)) != NULL; p += 2 + HEX_DIGITS)
+	{
+		if ((unit & 0xF800) != 0xD800)
+			continue;
+		if (unit >= 0xDC00 || !escaped_unit(p + 2 + HEX_DIGITS, &next) || (next & 0xFC00) != 0xDC00)
 			return pnstrdup(p, 2 + HEX_DIGITS);
+		p += 2 + HEX_DIGITS;
 	}
 	return NULL;
+}
+
+static bool
+has_zero_escape(const char *text)
+{
+	uint32		unit;
+
+	for (const char *p = text; (p = next_escape(p, &unit)) != NULL; p += 2 + HEX_DIGITS)
+		if (unit == 0)
+			return true;
+	return false;
 }
 
 /* Whether there is half of a surrogate pair as three bytes, as it comes from UTF-16. */
@@ -143,8 +160,9 @@ set_fault_of_error(CosmosItem *item, const ErrorData *error)
 			else
 				ItemSetFault(item, ITEM_BAD_ENCODING, detail);
 			break;
+		case ERRCODE_FEATURE_NOT_SUPPORTED: /* an escape in SQL_ASCII, before PostgreSQL 16 */
 		case ERRCODE_UNTRANSLATABLE_CHARACTER:
-			if (strstr(item->text, "\\u0000") != NULL)
+			if (has_zero_escape(item->text))
 				ItemSetFault(item, ITEM_ZERO_CHARACTER, "\\u0000 can't be part of a text in PostgreSQL");
 			else
 				ItemSetFault(item, ITEM_BAD_ENCODING, detail);
@@ -169,26 +187,25 @@ static bool
 is_about_text(const ErrorData *error)
 {
 	return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_DATA_EXCEPTION ||
-		error->sqlerrcode == ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+		error->sqlerrcode == ERRCODE_PROGRAM_LIMIT_EXCEEDED || error->sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED;
 }
 
 /*
- * The text as jsonb.  Errors are caught without a subtransaction: the functions
- * called, for the encoding and for jsonb's input, compute a value from a string in
- * allocated memory and leave nothing behind that an abort would have to undo.  Before
- * PostgreSQL 16 they have no other way to report an error, and the conversion of
- * encodings has none yet.  What is not about the text goes on as it was.
+ * Take a step towards a document, and declare the item faulty if that fails.  Errors are
+ * caught without a subtransaction: the functions called, for the encoding and for
+ * jsonb's input, compute a value from a string in allocated memory and leave nothing
+ * behind that an abort would have to undo.  Before PostgreSQL 16 they have no other way to
+ * report an error, and the conversion of encodings has none yet.  What is not about
+ * the text goes on as it was.
  */
 static void
-parse_text(CosmosItem *item)
+try_step(void (*step) (CosmosItem *item), CosmosItem *item)
 {
 	MemoryContext context = CurrentMemoryContext;
 
 	PG_TRY();
 	{
-		char	   *text = pg_any_to_server(item->text, item->length, PG_UTF8);
-
-		item->doc = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
+		step(item);
 	}
 	PG_CATCH();
 	{
@@ -213,6 +230,28 @@ limit_reason(ItemFault fault)
 	return psprintf("the item has more than %d bytes, Cosmos DB's limit", MAX_ITEM_BYTES);
 }
 
+/* The text as jsonb. */
+static void
+parse_text(CosmosItem *item)
+{
+	char	   *text = pg_any_to_server(item->text, item->length, PG_UTF8);
+
+	item->doc = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
+}
+
+/* The text, which is of the server encoding, as UTF-8. */
+static void
+convert_text(CosmosItem *item)
+{
+	char	   *utf8 = pg_server_to_any(item->text, item->length, PG_UTF8);
+
+	if (utf8 != item->text)
+	{
+		item->text = utf8;
+		item->length = strlen(utf8);
+	}
+}
+
 void
 ItemParse(CosmosItem *item, int depth)
 {
@@ -222,7 +261,7 @@ ItemParse(CosmosItem *item, int depth)
 	else if (depth > MAX_ITEM_DEPTH)
 		ItemSetFault(item, ITEM_TOO_DEEP, limit_reason(ITEM_TOO_DEEP));
 	else
-		parse_text(item);
+		try_step(parse_text, item);
 	if (item->doc != NULL && !JB_ROOT_IS_OBJECT(item->doc))
 		ItemSetFault(item, ITEM_NOT_AN_OBJECT, "an item is a JSON object");
 }
@@ -230,14 +269,15 @@ ItemParse(CosmosItem *item, int depth)
 void
 ItemFromText(CosmosItem *item, char *text, int length)
 {
-	char	   *utf8 = pg_server_to_any(text, length, PG_UTF8);
-
 	item->file = NULL;
 	item->line = 1;
 	item->offset = 0;
-	item->text = utf8 == text ? pnstrdup(text, length) : utf8;
-	item->length = strlen(item->text);
-	ItemParse(item, ItemDepth(item->text, item->length));
+	item->text = pnstrdup(text, length);
+	item->length = length;
+	ItemSetFault(item, ITEM_SOUND, NULL);
+	try_step(convert_text, item);
+	if (item->fault == ITEM_SOUND)
+		ItemParse(item, ItemDepth(item->text, item->length));
 }
 
 /* How many containers there are around the innermost one, and it. */
@@ -323,6 +363,24 @@ ItemPrintable(const CosmosItem *item, int limit)
 		at += append_valid(&text, item->text + at, length - at);
 		if (at < length)
 			appendStringInfo(&text, "\\x%02X", (unsigned char) item->text[at++]);
+	}
+	return text.data;
+}
+
+char *
+ItemPrintableName(const char *name)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	while (*name != '\0')
+	{
+		int			length = pg_encoding_verifymbstr(GetDatabaseEncoding(), name, strlen(name));
+
+		appendBinaryStringInfo(&text, name, length);
+		name += length;
+		if (*name != '\0')
+			appendStringInfo(&text, "\\x%02X", (unsigned char) *name++);
 	}
 	return text.data;
 }

@@ -71,4 +71,7 @@ extern const char *ItemFaultName(ItemFault fault);
  */
 extern char *ItemPrintable(const CosmosItem *item, int limit);
 
+/* The same of a file's name, which is in the server encoding if it is in any.  palloc'd. */
+extern char *ItemPrintableName(const char *name);
+
 #endif							/* PARTITIONKEY_ITEM_H */

@@ -52,15 +52,19 @@ struct ItemReader
 
 	/* the file that is, or was, read: */
 	const char *path;
+	const char *name;			/* the path as a text */
 	Format		format;
 	char		wrapper[WRAPPER_NAME];	/* the member that is the array */
-	bool		lines;			/* one item on each line */
 	bool		compressed;
 	bool		marked;			/* by a byte order mark */
 
 	ExportBuffer buffer;
 	Place		place;
-	bool		cut;			/* the file has ended within an item */
+	int64		laid_out;		/* the line that has told how items are laid out, */
+	bool		laid_out_wrapped;	/* of what is in a wrapper there */
+	ItemEnd		end;			/* of the current item */
+	bool		open;			/* the file before has ended within an array, */
+	bool		piece;			/* and this one goes on with it */
 	char	   *ended;			/* where a NUL ends the text of the current item, or NULL */
 	char		covered;		/* the character that was there */
 };
@@ -87,36 +91,38 @@ add_file(ItemReader *reader, const char *path, int64 bytes)
 	reader->total += bytes;
 }
 
-static void add_folder(ItemReader *reader, const char *folder);
-
 /* Add what a name in a folder stands for.  Links are followed to files only, so that there are no circles. */
 static void
-add_entry(ItemReader *reader, const char *folder, const struct dirent *entry)
+add_entry(ItemReader *reader, List **folders, const char *folder, const struct dirent *entry)
 {
 	char	   *path = psprintf("%s/%s", folder, entry->d_name);
 	struct stat st;
 
 	if (get_dirent_type(path, entry, false, ERROR) == PGFILETYPE_DIR)
-		add_folder(reader, path);
+		*folders = lappend(*folders, path);
 	else if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
 		add_file(reader, path, st.st_size);
 }
 
-/* Add the files of a folder, and of those below it, but no hidden ones. */
+/* Add the files of a folder, and of those below it, but no hidden ones.  One folder is open at a time. */
 static void
-add_folder(ItemReader *reader, const char *folder)
+add_folder(ItemReader *reader, char *folder)
 {
-	DIR		   *dir = AllocateDir(folder);
-	struct dirent *entry;
+	List	   *folders = list_make1(folder);
 
-	check_stack_depth();
-	while ((entry = ReadDir(dir, folder)) != NULL)
+	for (int i = 0; i < list_length(folders); i++)
 	{
-		CHECK_FOR_INTERRUPTS();
-		if (entry->d_name[0] != '.')
-			add_entry(reader, folder, entry);
+		DIR		   *dir = AllocateDir(list_nth(folders, i));
+		struct dirent *entry;
+
+		while ((entry = ReadDir(dir, list_nth(folders, i))) != NULL)
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (entry->d_name[0] != '.')
+				add_entry(reader, &folders, list_nth(folders, i), entry);
+		}
+		FreeDir(dir);
 	}
-	FreeDir(dir);
 }
 
 static int
@@ -127,7 +133,7 @@ compare_paths(const ListCell *a, const ListCell *b)
 
 /* Find the files of a source, in the order of their paths. */
 static void
-find_files(ItemReader *reader, const char *source)
+find_files(ItemReader *reader, char *source)
 {
 	struct stat st;
 
@@ -170,6 +176,20 @@ ItemReaderOpen(const char *source)
  * Going through a file
  */
 
+/* How items are laid out from the place on; asked once for a line, which may have many arrays, and for one in a wrapper on it. */
+static void
+find_layout(ItemReader *reader)
+{
+	reader->end.in_array = reader->place == PLACE_ARRAY;
+	reader->end.wrapped = reader->end.in_array && reader->format == FORMAT_WRAPPED;
+	reader->end.indentation = -1;
+	if (reader->laid_out == reader->buffer.line && reader->laid_out_wrapped == reader->end.wrapped)
+		return;
+	reader->laid_out = reader->buffer.line;
+	reader->laid_out_wrapped = reader->end.wrapped;
+	reader->end.lines = FormatFindLines(&reader->buffer);
+}
+
 static bool
 open_next(ItemReader *reader)
 {
@@ -180,15 +200,18 @@ open_next(ItemReader *reader)
 		return false;
 	old = MemoryContextSwitchTo(reader->context);
 	reader->path = list_nth(reader->files, reader->next++);
+	reader->name = ItemPrintableName(reader->path);
 	file = ExportFileOpen(reader->path);
 	BufferStart(&reader->buffer, file);
 	MemoryContextSwitchTo(old);
 	reader->compressed = ExportFileIsCompressed(file);
 	reader->marked = ExportFileMark(file) > 0;
 	reader->format = FORMAT_EMPTY;
-	reader->lines = FormatFindLines(&reader->buffer);
 	reader->place = PLACE_TOP;
-	reader->cut = false;
+	reader->piece = false;
+	reader->laid_out = 0;
+	ItemEndStart(&reader->end);
+	find_layout(reader);
 	return true;
 }
 
@@ -196,7 +219,7 @@ open_next(ItemReader *reader)
 static void
 set_place(const ItemReader *reader, CosmosItem *item)
 {
-	item->file = reader->path;
+	item->file = reader->name;
 	item->line = reader->buffer.line;
 	item->offset = reader->buffer.offset;
 }
@@ -205,9 +228,10 @@ set_place(const ItemReader *reader, CosmosItem *item)
 static bool
 close_file(ItemReader *reader, CosmosItem *item)
 {
-	bool		open = reader->place != PLACE_TOP && !reader->cut;
+	bool		fault = reader->place != PLACE_TOP && !reader->end.cut && !reader->piece;
 
-	if (open)
+	reader->open = reader->place == PLACE_ARRAY;
+	if (fault)
 	{
 		set_place(reader, item);
 		item->text = "";
@@ -217,22 +241,42 @@ close_file(ItemReader *reader, CosmosItem *item)
 	reader->done += ExportFileBytes(reader->buffer.file);
 	ExportFileClose(reader->buffer.file);
 	reader->buffer.file = NULL;
-	return open;
+	return fault;
+}
+
+/* How many bytes of a separator are at the place, as far as they are in the buffer: the same character, or a byte order mark. */
+static int
+separator_length(ExportBuffer *buffer)
+{
+	const char *p = BufferAhead(buffer, 0);
+	const char *end = buffer->data + buffer->length;
+	const char *next = p + 1;
+
+	if (BufferHasMark(buffer, 0))
+		return EXPORT_MARK_BYTES;
+	if (!IsBlank(*p) && *p != ',')
+		return 0;
+	while (next < end && *next == *p)
+		next++;
+	return next - p;
 }
 
 /* Pass what is between items; false at the end of the file. */
 static bool
 next_token(ExportBuffer *buffer, char *c)
 {
-	for (;;)
+	int			length;
+
+	do
 	{
 		if (buffer->at == buffer->length && !BufferMore(buffer))
 			return false;
-		*c = *BufferAhead(buffer, 0);
-		if (!IsBlank(*c) && *c != ',')
-			return true;
-		BufferPassSeparator(buffer);
-	}
+		length = separator_length(buffer);
+		if (length > 0)
+			BufferPassSeparator(buffer, length);
+	} while (length > 0);
+	*c = BufferPeek(buffer, 0);
+	return true;
 }
 
 /* Enter an array whose elements begin so many bytes ahead. */
@@ -242,10 +286,10 @@ enter_array(ItemReader *reader, Format format, int length)
 	reader->format = format;
 	reader->place = PLACE_ARRAY;
 	if (format == FORMAT_ARRAY)
-		BufferPassSeparator(&reader->buffer);
+		BufferPassSeparator(&reader->buffer, 1);
 	else
 		BufferPass(&reader->buffer, length);
-	reader->lines = FormatFindLines(&reader->buffer);
+	find_layout(reader);
 }
 
 static void
@@ -253,6 +297,8 @@ leave_array(ItemReader *reader)
 {
 	BufferPass(&reader->buffer, 1);
 	reader->place = reader->format == FORMAT_WRAPPED ? PLACE_TAIL : PLACE_TOP;
+	reader->end.in_array = reader->end.wrapped = false;
+	reader->piece = false;
 }
 
 /* Set the text of an item that ends so many bytes ahead, with a NUL in place of what follows it, and pass it. */
@@ -275,27 +321,36 @@ take_text(ItemReader *reader, CosmosItem *item, int length)
 static void
 read_item(ItemReader *reader, CosmosItem *item)
 {
-	ItemEnd		end = {
-		.in_array = reader->place == PLACE_ARRAY,
-		.wrapped = reader->format == FORMAT_WRAPPED,
-		.lines = reader->lines
-	};
+	ItemEnd    *end = &reader->end;
+	bool		torn = reader->piece && reader->buffer.passed == 0 && (end->cut || BufferPeek(&reader->buffer, 0) != '{');
 
 	set_place(reader, item);
-	ItemFindEnd(&end, &reader->buffer);
-	reader->cut = end.cut;
-	take_text(reader, item, end.length);
-	if (end.beginning != NULL)
+	ItemFindEnd(end, &reader->buffer);
+	take_text(reader, item, end->length);
+	if (end->beginning != NULL)
 	{
-		item->text = end.beginning;
-		item->length = strlen(end.beginning);
+		item->text = end->beginning;
+		item->length = strlen(end->beginning);
+	}
+	if (torn)
+		ItemSetFault(item, ITEM_BROKEN_JSON, "the file begins within an item: it is a piece of a larger one, which has to be put together");
+	else if (end->lost && (end->beginning != NULL || item->length > MAX_ITEM_BYTES || end->depth > MAX_ITEM_DEPTH))
+		ItemSetFault(item, ITEM_BROKEN_JSON, "its brackets and quotes don't match, and where it ends can't be told");
+	else if (end->beginning != NULL)
 		ItemSetFault(item, ITEM_TOO_LARGE, psprintf("the item has more than %d bytes, even without blanks and escapes",
 													MAX_ITEM_BYTES));
-	}
-	else if (end.lost && item->length > MAX_ITEM_BYTES)
-		ItemSetFault(item, ITEM_BROKEN_JSON, "its brackets and quotes don't match, and where it ends can't be told");
 	else
-		ItemParse(item, end.depth);
+		ItemParse(item, end->depth);
+}
+
+/* A file that begins as none does goes on with the array of the one before; the items that are divided between them are faulty. */
+static void
+go_on_with_array(ItemReader *reader)
+{
+	reader->place = PLACE_ARRAY;
+	reader->format = FORMAT_ARRAY;
+	reader->piece = true;
+	find_layout(reader);
 }
 
 /* Take the next step in the open file; true if it gave an item. */
@@ -311,11 +366,14 @@ step(ItemReader *reader, CosmosItem *item)
 		reader->place = ItemPassObject(&reader->buffer) ? PLACE_TOP : PLACE_TAIL;
 	else if (reader->place == PLACE_ARRAY && c == ']')
 		leave_array(reader);
-	else if (reader->place == PLACE_TOP && c == '[')
+	else if (reader->place == PLACE_TOP && c == '[' &&
+			 (reader->format != FORMAT_SEQUENCE || FormatHasObjects(&reader->buffer, 0)))
 		enter_array(reader, FORMAT_ARRAY, 1);
 	else if (reader->place == PLACE_TOP && c == '{' && reader->format != FORMAT_SEQUENCE &&
 			 (array = FormatFindWrapped(&reader->buffer, reader->wrapper)) > 0)
 		enter_array(reader, FORMAT_WRAPPED, array);
+	else if (reader->open && reader->format == FORMAT_EMPTY)
+		go_on_with_array(reader);
 	else
 	{
 		if (reader->format == FORMAT_EMPTY)
@@ -386,7 +444,7 @@ ItemReaderFormat(const ItemReader *reader)
 			format = psprintf("JSON array in \"%s\"", reader->wrapper);
 			break;
 		default:
-			format = reader->lines ? "NDJSON" : "JSON objects";
+			format = reader->end.lines ? "NDJSON" : "JSON objects";
 	}
 	return psprintf("%s%s%s%s", format, encodings[reader->buffer.encoding],
 					reader->marked ? " with byte order mark" : "", reader->compressed ? ", gzip" : "");

@@ -1,6 +1,10 @@
 /*
  * jsonscan.h
- *		Going through JSON byte by byte, as far as brackets and strings tell.
+ *		Going through JSON byte by byte, as far as it takes to tell where a value ends.
+ *
+ * Brackets must match, and strings, words and brackets be divided by commas and colons.
+ * So a missing quote is noticed at the next one.  What is left to the parser, since it does
+ * not matter here: words, what a string has, commas too many.
  *
  * Inline, since all of an export goes through it.
  */
@@ -17,7 +21,7 @@ typedef enum ScanState
 {
 	SCAN_OPEN,
 	SCAN_CLOSED,				/* the first bracket is closed */
-	SCAN_BROKEN					/* a bracket, or a line end in a string, where JSON has none */
+	SCAN_BROKEN					/* JSON has no such character here */
 } ScanState;
 
 typedef struct JsonScan
@@ -27,6 +31,8 @@ typedef struct JsonScan
 	bool		quoted;
 	bool		escaped;
 	char		previous;		/* the last character that is no blank */
+	char		divided;		/* the one before the last comma, */
+	char		introduced;		/* and before the last string */
 	char		open[SCAN_DEPTH];	/* brackets */
 } JsonScan;
 
@@ -42,11 +48,45 @@ ScanInnermost(const JsonScan *scan)
 	return scan->open[scan->depth - 1];
 }
 
-/* Whether a bracket may be opened here; deeper than we remember, anywhere. */
+/* Whether brackets can be told; deeper than we remember, all are taken for right. */
+static inline bool
+ScanRemembers(const JsonScan *scan)
+{
+	return scan->depth <= SCAN_DEPTH;
+}
+
+/* Whether a value, or a name, may begin here, by the character before. */
+static inline bool
+ScanMayBegin(const JsonScan *scan)
+{
+	char		c = scan->previous;
+
+	return c == ',' || c == ':' || c == '{' || c == '[' || c == '\0';
+}
+
+/* Whether what comes before is a name: in an object, and a word or a string that is no value. */
+static inline bool
+ScanMayName(const JsonScan *scan)
+{
+	if (ScanRemembers(scan) && ScanInnermost(scan) != '{')
+		return false;
+	return scan->previous == '"' ? scan->introduced != ':' : strchr(",:{}[]", scan->previous) == NULL;
+}
+
+/* Whether a member ends here before its value, by a comma or a bracket. */
+static inline bool
+ScanLacksValue(const JsonScan *scan)
+{
+	if (scan->previous == '"')
+		return scan->introduced != ':' && ScanRemembers(scan) && ScanInnermost(scan) == '{';
+	return scan->previous == ':';
+}
+
+/* Whether a bracket may be opened here. */
 static inline bool
 ScanMayOpen(const JsonScan *scan)
 {
-	if (scan->depth == 0 || scan->depth > SCAN_DEPTH)
+	if (scan->depth == 0 || !ScanRemembers(scan))
 		return true;
 	if (ScanInnermost(scan) == '{')
 		return scan->previous == ':';
@@ -68,7 +108,7 @@ ScanOpenBracket(JsonScan *scan, char bracket)
 static inline ScanState
 ScanCloseBracket(JsonScan *scan, char bracket)
 {
-	if (scan->depth <= SCAN_DEPTH && ScanInnermost(scan) != bracket)
+	if ((ScanRemembers(scan) && ScanInnermost(scan) != bracket) || ScanLacksValue(scan))
 		return SCAN_BROKEN;
 	scan->depth--;
 	return scan->depth == 0 ? SCAN_CLOSED : SCAN_OPEN;
@@ -89,24 +129,55 @@ ScanQuoted(JsonScan *scan, char c)
 	return SCAN_OPEN;
 }
 
+/* Take the next character that is no blank, outside of strings. */
+static pg_attribute_always_inline ScanState
+ScanToken(JsonScan *scan, char c)
+{
+	ScanState	state = SCAN_OPEN;
+
+	switch (c)
+	{
+		case '"':
+			if (!ScanMayBegin(scan))
+				return SCAN_BROKEN;
+			scan->introduced = scan->previous;
+			scan->quoted = true;
+			break;
+		case '{':
+		case '[':
+			state = ScanOpenBracket(scan, c);
+			break;
+		case '}':
+			state = ScanCloseBracket(scan, '{');
+			break;
+		case ']':
+			state = ScanCloseBracket(scan, '[');
+			break;
+		case ',':
+			if (ScanLacksValue(scan))
+				return SCAN_BROKEN;
+			scan->divided = scan->previous;
+			break;
+		case ':':
+			if (!ScanMayName(scan))
+				return SCAN_BROKEN;
+			break;
+		default:
+			if (scan->previous == '"' || scan->previous == '}' || scan->previous == ']' || c == '\'')
+				return SCAN_BROKEN;
+	}
+	if (state != SCAN_BROKEN)
+		scan->previous = c;
+	return state;
+}
+
 /* Take the next character. */
 static inline ScanState
 ScanNext(JsonScan *scan, char c)
 {
-	ScanState	state = SCAN_OPEN;
-
 	if (scan->quoted)
 		return ScanQuoted(scan, c);
-	if (IsBlank(c))
-		return SCAN_OPEN;
-	if (c == '"')
-		scan->quoted = true;
-	else if (c == '{' || c == '[')
-		state = ScanOpenBracket(scan, c);
-	else if (c == '}' || c == ']')
-		state = ScanCloseBracket(scan, c == '}' ? '{' : '[');
-	scan->previous = c;
-	return state;
+	return IsBlank(c) ? SCAN_OPEN : ScanToken(scan, c);
 }
 
 #endif							/* PARTITIONKEY_JSONSCAN_H */

@@ -3,6 +3,8 @@ use strict;
 use warnings;
 use utf8;
 use Encode;
+use File::Basename;
+use File::Path qw(make_path);
 use IO::Compress::Gzip qw(gzip $GzipError);
 use JSON::PP;
 use PostgreSQL::Test::Cluster;
@@ -316,6 +318,52 @@ foreach my $layout (sort keys %layouts)
 	}
 }
 
+# Exports with faults of all kinds at random places, of which is known where each item is (test/golden/broken_items.py)
+my @generated = do
+{
+	open(my $in, '<:raw', dirname(__FILE__) . '/broken_items.json') or die $!;
+	map { decode_json($_) } <$in>;
+};
+my $paths = join ',', map { file(encode('UTF-8', $_->{text})) } @generated;
+my @read = split /\n/, $node->safe_psql('postgres', qq{SELECT string_agg(line || ':' || byte_offset || ':' || coalesce(item->>'id', '!'), ' ' ORDER BY line, byte_offset)
+	FROM unnest(string_to_array('$paths', ',')) WITH ORDINALITY f (path, n), partitionkey.read_export(path) GROUP BY n ORDER BY n});
+cmp_ok(scalar @generated, '>=', 200, 'exports with faults');
+is($read[$_], $generated[$_]{items}, $generated[$_]{name}) for 0 .. $#generated;
+
+# A member of the next item whose bracket is missing, an object in a broken item, a word between items
+is(ids_of(file($_->[0])), $_->[1], $_->[2]) for
+	[ '[{"id":"0"},"id":"1","pk":"a"},{"id":"2"}]', '0 broken JSON 2', 'no first bracket in an array' ],
+	[ '[{"id":"1"},"x","y",{"id":"3"}]' . "\n" . '[{"id":"4"}]', '1 not an object not an object 3 4', 'words in an array' ],
+	[ '{"id":"1"}"str"{"id":"2"}', '1 not an object 2', 'and in a sequence' ],
+	[ qq([\n  {\n    "id": "1"\n  },\n\n    "id": "2",\n    "customer": {"id": "c9"}\n  },\n  {\n    "id": "3"\n  }\n]\n), '1 broken JSON 3', 'no first bracket of an indented item' ],
+	[ qq({"id":"1"}\n{"id":"2", pk":"a","l":"},{","x":1}\n{}id":"3"}\n{"id":"4"}\n), '1 broken JSON broken JSON 4', 'a line is an item' ],
+	[ '{"value":[{"id":"1"},{"id":"2","x":[}],"nextLink":null}', '1 broken JSON', 'the last item of a wrapper' ],
+	[ qq({\n  "id": "1"\n}\n{\n  "id": "2"\n{\n{\n  "id": "3"\n}\n), '1 broken JSON 3', 'a bracket reversed' ],
+	[ '{"databaseId":"d","collectionId":"c","partitionKey":{"paths":["/pk"]},"data":[{"id":"1"},{"id":"2"}]}', '1 2', 'a wrapper with the name of the container' ],
+	[ qq({"id":"1"}\n\xEF\xBB\xBF{"id":"2"}\n\xEF\xBB\xBF{"id":"3"}), '1 2 3', 'byte order marks in between' ];
+
+# Time is linear, and memory bounded: each of these is read at once.
+foreach my $case (
+	[ '{"id":"1",' . "\n" x 400000 . '"a":1}', 1, 0, 'blank lines in an item' ],
+	[ '[' . '{"a":[1,' x 100000, 0, 1, 'an item that opens brackets only' ],
+	[ '[' . join(',', ('{"a":[1}') x 100000) . ']', 0, 100000, 'no item is sound' ],
+	[ '[' . join(',', map { ('{"id":"1","l":[{"x":1}', ('{"id":"2","l":[]}') x 21) } 1 .. 3000) . ']', 63000, 3000, 'items that are cut off' ],
+	[ '[{"id":"1","pk":"a"},{"id":"2","pk":"a,"x":"y"}' . join('', map { qq(,{"id":"$_","t":") . 'x' x 200 . '"}' } 3 .. 150000) . ']', 149999, 1, 'a missing quote before 33 MB' ])
+{
+	is($node->safe_psql('postgres', "SET statement_timeout = '60s'; SELECT count(item), count(fault) FROM partitionkey.read_export('" . file($case->[0]) . "')"),
+		"$case->[1]|$case->[2]", $case->[3]);
+}
+
+# A file that was split: the items that are whole in a piece are read, and it is told what the others are.
+mkdir "$dir/pieces";
+my $array = '[' . join(',', map { qq({"id":"$_","list":[{"id":"x"}],"s":"text"}) } 1 .. 40) . ']';
+file(substr($array, 500 * $_, 500), "pieces/x0$_") for 0 .. int(length($array) / 500);
+my @pieces = split / /, $node->safe_psql('postgres', qq{SELECT string_agg(coalesce(item->>'id', '!'), ' ' ORDER BY file, byte_offset) FROM partitionkey.read_export('$dir/pieces')});
+is(join(' ', grep { $_ ne '!' } @pieces), join(' ', grep { my $at = index($array, qq({"id":"$_",)); int($at / 500) == int(($at + length(qq({"id":"$_","list":[{"id":"x"}],"s":"text"})) - 1) / 500) } 1 .. 40),
+	'items in pieces of a file');
+is($node->safe_psql('postgres', qq{SELECT count(*), min(right(file, 2)) FROM partitionkey.read_export('$dir/pieces') WHERE reason LIKE '%is a piece of a larger one%'}),
+	int(length($array) / 500) . '|x1' =~ s/x1/01/r, 'which is told');
+
 #
 # Folders
 #
@@ -337,6 +385,12 @@ is($node->safe_psql('postgres', qq{SELECT string_agg(name || ' ' || items || ', 
 like_error("SELECT * FROM partitionkey.read_export('$dir/empty')", qr/folder ".*empty" has no files/, 'a folder without files');
 like_error("SELECT * FROM partitionkey.read_export('$dir/none')", qr/could not open ".*none" for reading: No such file or directory.*The path is one of the server/s, 'no file');
 like_error("SELECT * FROM partitionkey.read_export('/dev/null')", qr/"\/dev\/null" is neither a regular file nor a folder/, 'a device');
+make_path("$dir/deep" . '/d' x 500);
+file('{"id":"1"}', 'deep' . '/d' x 500 . '/a.json');
+is(ids_of("$dir/deep"), '1', 'folders in folders');
+mkdir "$dir/names";
+file('{"id":"1"}', "names/caf\xE9.json");
+is($node->safe_psql('postgres', "SELECT right(file, 13) FROM partitionkey.read_export('$dir/names')"), '/caf\xE9.json', 'a name that is no text');
 file('{"id":"1"}', "it's.json");
 is(items_of("$dir/it''s.json"), '1:0:1', 'a name with a quote');
 
@@ -484,6 +538,21 @@ $path = file(encode('UTF-8', qq({"id":"1","s":"é"}\n{"id":"2","s":"\\u00e9"}\n{
 is(items_of($path, 'latin1'), '1:0:1 2:20:2 3:44:bad encoding 4:65:bad encoding', 'characters that the server encoding has, or not');
 is($node->safe_psql('latin1', "SELECT bool_and(item->>'s' = chr(233)), string_agg(text, '') FROM partitionkey.read_export('$path') WHERE line IN (1, 2, 3)"),
 	't|{"id":"3","s":"\xE2\x82\xAC"}', 'are converted');
+
+# an escape that only looks like a zero
+is(items_of(file('{"id":"1","s":"\\\\u0000 \\u65e5"}'), 'latin1'), '1:0:bad encoding', 'an escaped backslash');
+
+$node->safe_psql('postgres', "CREATE DATABASE sql_ascii ENCODING SQL_ASCII LOCALE 'C' TEMPLATE template0");
+$node->safe_psql('sql_ascii', 'CREATE EXTENSION partitionkey');
+$path = file(qq({"id":"1"}\n{"id":"2","s":"\xFF"}\n{"id":"3","s":"\xC3\xA9"}\n));
+is(items_of($path, 'sql_ascii'), '1:0:1 2:11:bad encoding 3:30:3', 'SQL_ASCII');
+like(items_of(file(qq({"id":"1"}\n{"id":"2","s":"\\u00e9"}\n{"id":"3"})), 'sql_ascii'), qr/^1:0:1 2:11:bad encoding 3:35:3$/, 'escapes there');
+is($node->safe_psql('sql_ascii', qq{CREATE TABLE c (pk text, id text, doc jsonb, PRIMARY KEY (pk, id));
+	SET client_min_messages = error;
+	SELECT partitionkey.create_container('c', '{/pk}', '{4}', 'cosmos');
+	SELECT partitionkey.create_items_view('c');
+	\\copy c_items from '} . file(qq({"id":"1","pk":"a"}\n{"id":"2","pk":"\xFF"}\n{"id":"3","pk":"a"}\n)) . qq{' (format csv, quote e'\\x01', delimiter e'\\x02')
+	SELECT count(*), (SELECT string_agg(reason, '') FROM c_quarantine) FROM c}), "c\nc_items\n2|bad encoding", 'a line of other bytes, by a view');
 
 $node->stop;
 done_testing();
