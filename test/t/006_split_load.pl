@@ -452,17 +452,19 @@ for (; $growing || leaves('wide') > 8; $wide_round++)
 		my $sql = $growing ? 'split_partition(' . quoted($leaves[ rand @leaves ]) . ')' : 'merge_partitions(' . quoted($halves[0][0]) . ', ' . quoted($halves[0][1]) . ')';
 		my $done = change("CALL partitionkey.$sql");
 		my @after = leaves('wide');
-		$wide_changes += $done;
-		is(@after - @leaves, $done * ($growing ? 1 : -1), $sql) or diag "@leaves\n@after\n$calls[-1]{error}"
-			if @after - @leaves != $done * ($growing ? 1 : -1);
+		my $gained = @after - @leaves;
+		# a half without rows is halved again, so that a split may make more than two leaves
+		my $right = !$done ? $gained == 0 : $growing ? $gained >= 1 : $gained == -1;
+		$wide_changes += abs $gained;
+		ok($right, $sql) or diag "@leaves\n@after\n$calls[-1]{error}" if !$right;
 	}
 	finished($loads[$_], "8 to 64 leaves and back, round $wide_round, " . qw(writers reader ranges)[$_]) foreach 0 .. 2;
 	is(value(q{SELECT sum(misplaced) FROM partitionkey.verify('wide')}), '0', "round $wide_round: each row is in its leaf");
 	last if $wide_round > 100;
 }
-is($wide_most, 64, 'there were 64 leaves');
+cmp_ok($wide_most, '>=', 64, 'there were 64 leaves');
 is(scalar(leaves('wide')), 8, 'merged to 8 leaves');
-is($wide_changes, 2 * 56, 'by as many splits as merges');
+is($wide_changes, 2 * ($wide_most - 8), 'as many leaves gained as lost');
 check_container('wide', 'wide_shadow', '64 leaves and back');
 
 #

@@ -328,7 +328,7 @@ my $statements = 0;
 my @problems;
 my $begin = time;
 
-while ($half_way < 30 && $round < 60 && time < $begin + 120 && @problems < 10)
+while ($half_way < 30 && $round < 100 && time < $begin + 300 && @problems < 10)
 {
 	my $kind = $kinds[ $round % 4 ];
 	my $cleans = int($round / 4) % 2;

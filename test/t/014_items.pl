@@ -290,8 +290,8 @@ my @leaf = split /\n/, value(q{SELECT tableoid::regclass FROM shop GROUP BY 1 OR
 my $splits = 0;
 my $merges = 0;
 my @change = ("CALL partitionkey.split_partition('$leaf[0]')");
-my $new_leaf = "SELECT string_agg(quote_literal(partition), ', ') FROM partitionkey.physical_partitions WHERE container = 'shop'::regclass AND (partition = '$leaf[0]'::regclass OR partition NOT IN ("
-	. value(q{SELECT string_agg(quote_literal(partition) || '::regclass', ', ') FROM partitionkey.physical_partitions WHERE container = 'shop'::regclass}) . '))';
+my $new_leaf = "SELECT string_agg(quote_literal(partition), ', ') FROM partitionkey.physical_partitions WHERE container = 'shop'::regclass AND (partition::text = '$leaf[0]' OR partition::text NOT IN ("
+	. value(q{SELECT string_agg(quote_literal(partition), ', ') FROM partitionkey.physical_partitions WHERE container = 'shop'::regclass}) . '))';
 
 my $begin = time;
 $_->{psql}->send('SELECT 1') && $_->{psql}->results foreach @sessions;
