@@ -1427,9 +1427,14 @@ COMMENT ON FUNCTION move_item(regclass, text, jsonb, jsonb, text) IS
 	'gives an item another partition key; an error if there is one with its id';
 
 CREATE FUNCTION find_items(container regclass, id text) RETURNS TABLE (key jsonb, item jsonb)
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000 ROWS 10;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 10;
 COMMENT ON FUNCTION find_items(regclass, text) IS
 	'all items with an id, with their keys; looks into all partitions';
+
+CREATE FUNCTION as_item(doc jsonb, etag uuid, ts timestamptz) RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION as_item(jsonb, uuid, timestamptz) IS
+	'a document with the _etag and _ts of its row, as read_item gives it';
 
 CREATE FUNCTION delete_partition(container regclass, key jsonb) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
@@ -1458,6 +1463,11 @@ CREATE FUNCTION item_expired(doc jsonb, ts timestamptz, default_ttl int) RETURNS
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION item_expired(jsonb, timestamptz, int) IS
 	'whether an item that was last changed at ts has expired by its ttl or the container''s default, when the statement began';
+
+CREATE FUNCTION has_expired(container regclass, doc jsonb, ts timestamptz) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION has_expired(regclass, jsonb, timestamptz) IS
+	'whether an item of a container that was last changed at ts has expired, when the statement began';
 
 CREATE FUNCTION ttl_fault(doc jsonb) RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -17,6 +17,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
@@ -119,6 +120,7 @@ read_body(const JsonbValue *object, BatchOperation *operation)
 {
 	bool		wanted = operation->type != OPERATION_READ && operation->type != OPERATION_DELETE;
 	JsonbValue	value;
+	JsonbValue	condition;
 	bool		found = MemberFind(object, BODY_MEMBER, &value);
 
 	if (found && !wanted)
@@ -126,7 +128,24 @@ read_body(const JsonbValue *object, BatchOperation *operation)
 	if (!found && wanted)
 		refuse(operation->number, psprintf("is a %s, and has no " BODY_MEMBER, operation_names[operation->type]),
 			   operation->type == OPERATION_PATCH ? "It is {\"operations\": [..]}." : "It is the item.");
+	if (found && operation->type == OPERATION_PATCH && MemberIsObject(&value) && MemberFind(&value, CONDITION_MEMBER, &condition))
+		refuse(operation->number, "has a condition in its " BODY_MEMBER,
+			   "It is a member of the operation, and a jsonpath: {\"operationType\": \"Patch\", .., \"condition\": \"$.price < 100\"}.");
 	return found ? JsonbValueToJsonb(&value) : NULL;
+}
+
+static bool
+is_same_key(const Batch *batch, Jsonb *json)
+{
+	const ItemShape *shape = batch->access->shape;
+	int			levels = batch->access->container->levels;
+	Key			key;
+	ItemRow		row;
+	ItemProblem problem;
+	const char *hint;
+
+	return KeyRead(&key, json, &hint) == NULL && key.levels == levels && ItemRowMakePlace(shape, &key, NULL, &row, &problem) &&
+		ItemRowsSamePlace(shape, &row, &batch->place.row, levels);
 }
 
 /* An operation may name the key, if it is the batch's. */
@@ -138,8 +157,12 @@ check_key(const Batch *batch, const JsonbValue *object, int number)
 
 	if (!MemberFind(object, KEY_MEMBER, &value))
 		return;
-	key = JsonbValueToJsonb(&value);
-	if (compareJsonbContainers(&key->root, &batch->key->root) != 0)
+	/* the REST API has it as a string */
+	if (value.type == jbvString)
+		key = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(MemberCString(&value))));
+	else
+		key = JsonbValueToJsonb(&value);
+	if (!is_same_key(batch, key))
 		refuse(number, psprintf("has the partition key %s, but the batch %s", JsonbToCString(NULL, &key->root, VARSIZE(key)),
 								JsonbToCString(NULL, &batch->key->root, VARSIZE(batch->key))),
 			   "A batch is of one logical partition: make one for each.");
@@ -161,6 +184,32 @@ check_members(const JsonbValue *object, int number)
 			refuse(number, psprintf("has the unknown member \"%s\"", (char *) lfirst(cell)),
 				   "The members are operationType, id, partitionKey, resourceBody, ifMatch and condition.");
 	}
+}
+
+/*
+ * The error is caught without a subtransaction: the input function only computes a value.
+ */
+static Datum
+read_jsonpath(text *condition, int number)
+{
+	MemoryContext context = CurrentMemoryContext;
+	char	   *given = text_to_cstring(condition);
+	volatile Datum path = 0;
+
+	PG_TRY();
+	{
+		path = DirectFunctionCall1(jsonpath_in, CStringGetDatum(given));
+	}
+	PG_CATCH();
+	{
+		if (geterrcode() != ERRCODE_SYNTAX_ERROR)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+		refuse(number, psprintf("has a condition that is no jsonpath: %s", given), "Write a comparison, such as $.price < 100.");
+	}
+	PG_END_TRY();
+	return path;
 }
 
 static void
@@ -186,21 +235,18 @@ read_operation(const Batch *batch, const JsonbValue *object, BatchOperation *ope
 	condition = read_string(object, CONDITION_MEMBER, operation->number);
 	if (condition != NULL && operation->type != OPERATION_PATCH)
 		refuse(operation->number, "has a condition, but is no Patch", NULL);
-	operation->condition.predicate = condition == NULL ? 0 :
-		DirectFunctionCall1(jsonpath_in, CStringGetDatum(text_to_cstring(condition)));
+	operation->condition.predicate = condition == NULL ? 0 : read_jsonpath(condition, operation->number);
 }
 
 static void
 check_size(Jsonb *operations, int n)
 {
-	char	   *reason;
-
 	if (n == 0 || n > MAX_OPERATIONS)
 		ereport(ERROR,
 				(StatusCode(COSMOS_BAD_REQUEST),
 				 errmsg("batch has %d operations", n),
 				 StatusDetail(COSMOS_BAD_REQUEST, "A batch has from 1 to %d.", MAX_OPERATIONS)));
-	if (ItemJudge(operations, &reason) == ITEM_TOO_LARGE)
+	if (ItemIsTooLarge(operations))
 		ereport(ERROR,
 				(StatusCode(COSMOS_TOO_LARGE),
 				 errmsg("batch has more than %d bytes", MAX_BATCH_BYTES),
@@ -298,9 +344,11 @@ failed_result(const Batch *batch, int failed, const ErrorData *error)
 	for (int i = 0; i < batch->n; i++)
 	{
 		pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
-		push_status(&state, i == failed ? StatusOfCode(error->sqlerrcode) : COSMOS_FAILED_DEPENDENCY);
+		push_status(&state, i == failed ? StatusOfError(error) : COSMOS_FAILED_DEPENDENCY);
 		if (i == failed)
 			push_string(&state, "message", error->message);
+		if (i == failed)
+			push_string(&state, "detail", error->detail);
 		if (i == failed && error->hint != NULL)
 			push_string(&state, "hint", error->hint);
 		pushJsonbValue(&state, WJB_END_OBJECT, NULL);
@@ -410,6 +458,17 @@ lock_logical_partition(const Batch *batch)
 	(void) LockAcquire(&tag, ExclusiveLock, false, false);
 }
 
+/* Who may do nothing with a container must not make others wait for him. */
+static void
+require_privilege(Oid relid)
+{
+	AclMode		mode = ACL_SELECT | ACL_INSERT | ACL_UPDATE | ACL_DELETE;
+
+	if (pg_class_aclmask(relid, GetUserId(), mode, ACLMASK_ANY) == 0 &&
+		pg_attribute_aclcheck_all(relid, GetUserId(), mode, ACLMASK_ANY) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(relid));
+}
+
 /* transactional_batch(container regclass, key jsonb, operations jsonb) returns jsonb */
 PG_FUNCTION_INFO_V1(transactional_batch);
 Datum
@@ -423,12 +482,13 @@ transactional_batch(PG_FUNCTION_ARGS)
 	ItemRequireArguments(fcinfo, "container", "key", "operations", NULL);
 	batch.access = ItemAccessFind(PG_GETARG_OID(0));
 	batch.key = PG_GETARG_JSONB_P(1);
+	require_privilege(batch.access->relid);
 	read_batch(&batch, PG_GETARG_JSONB_P(2));
 	lock_logical_partition(&batch);
 	result = run_batch(&batch, &failed, &error);
 	if (result == NULL)
 	{
-		if (StatusOfCode(error->sqlerrcode) == 0)
+		if (StatusOfError(error) == 0)
 			ReThrowError(error);
 		result = failed_result(&batch, failed, error);
 	}

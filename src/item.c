@@ -18,6 +18,9 @@
 
 #define HEX_DIGITS			4
 
+/* The longest decimal that a binary64 needs, which a number is in Cosmos DB. */
+#define MAX_NUMBER_BYTES	24
+
 const char *
 ItemFaultName(ItemFault fault)
 {
@@ -76,6 +79,14 @@ compact_size(const CosmosItem *item)
 
 		if (!quoted && strchr(" \t\r\n", *p) != NULL)
 			continue;
+		if (!quoted && (isdigit((unsigned char) *p) || *p == '-'))
+		{
+			int			digits = strspn(p, "0123456789+-.eE");
+
+			size += Min(digits, MAX_NUMBER_BYTES);
+			p += digits - 1;
+			continue;
+		}
 		size++;
 		if (*p == '"')
 			quoted = !quoted;
@@ -303,22 +314,28 @@ container_depth(JsonbContainer *container)
 /* A document is less than so many times longer as text: an escaped character. */
 #define MAX_ESCAPE_LENGTH	6
 
+bool
+ItemIsTooLarge(Jsonb *doc)
+{
+	CosmosItem	item = {0};
+
+	if (VARSIZE(doc) <= MAX_ITEM_BYTES / MAX_ESCAPE_LENGTH)
+		return false;
+	item.text = JsonbToCString(NULL, &doc->root, VARSIZE(doc));
+	item.text = pg_server_to_any(item.text, strlen(item.text), PG_UTF8);
+	item.length = strlen(item.text);
+	return compact_size(&item) > MAX_ITEM_BYTES;
+}
+
 ItemFault
 ItemJudge(Jsonb *doc, char **reason)
 {
-	CosmosItem	item = {0};
 	ItemFault	fault = ITEM_SOUND;
 
 	if (container_depth(&doc->root) > MAX_ITEM_DEPTH)
 		fault = ITEM_TOO_DEEP;
-	else if (VARSIZE(doc) > MAX_ITEM_BYTES / MAX_ESCAPE_LENGTH)
-	{
-		item.text = JsonbToCString(NULL, &doc->root, VARSIZE(doc));
-		item.text = pg_server_to_any(item.text, strlen(item.text), PG_UTF8);
-		item.length = strlen(item.text);
-		if (compact_size(&item) > MAX_ITEM_BYTES)
-			fault = ITEM_TOO_LARGE;
-	}
+	else if (ItemIsTooLarge(doc))
+		fault = ITEM_TOO_LARGE;
 	if (fault != ITEM_SOUND)
 		*reason = limit_reason(fault);
 	return fault;

@@ -62,6 +62,9 @@ extern void ItemFromText(CosmosItem *item, char *text, int length);
  */
 extern ItemFault ItemJudge(Jsonb *doc, char **reason);
 
+/* The first of these alone, also for what is no item. */
+extern bool ItemIsTooLarge(Jsonb *doc);
+
 /* A short name for a fault: "broken JSON", "lone surrogate" ... */
 extern const char *ItemFaultName(ItemFault fault);
 

@@ -32,12 +32,18 @@
 #include "sql.h"
 #include "status.h"
 #include "ttl.h"
+#include "uniquekey.h"
+
+typedef struct Entry
+{
+	Oid			relid;			/* hash key */
+	ItemAccess *access;			/* NULL if there is none */
+} Entry;
 
 static HTAB *entries = NULL;
 
-/* What entries had that are not valid any more; freed at the end of the transaction. */
-static List *stale_contexts = NIL;
-static List *stale_plans = NIL;
+/* What is not valid any more, and may be in use; freed at the end of the transaction. */
+static List *stale = NIL;
 
 /*
  * The cache
@@ -47,18 +53,19 @@ static void
 invalidate(Datum arg pg_attribute_unused(), Oid relid)
 {
 	HASH_SEQ_STATUS scan;
-	ItemAccess *access;
+	Entry	   *entry;
 
 	if (OidIsValid(relid))
 	{
-		access = hash_search(entries, &relid, HASH_FIND, NULL);
-		if (access != NULL)
-			access->valid = false;
+		entry = hash_search(entries, &relid, HASH_FIND, NULL);
+		if (entry != NULL && entry->access != NULL)
+			entry->access->valid = false;
 		return;
 	}
 	hash_seq_init(&scan, entries);
-	while ((access = hash_seq_search(&scan)) != NULL)
-		access->valid = false;
+	while ((entry = hash_seq_search(&scan)) != NULL)
+		if (entry->access != NULL)
+			entry->access->valid = false;
 }
 
 static void
@@ -68,25 +75,33 @@ invalidate_all(Datum arg, int cacheid pg_attribute_unused(), uint32 hashvalue pg
 }
 
 static void
+free_access(ItemAccess *access)
+{
+	for (int i = 0; i < ITEM_STATEMENTS; i++)
+		if (access->plans[i] != NULL)
+			SPI_freeplan(access->plans[i]);
+	if (access->by_id != NULL)
+		SPI_freeplan(access->by_id);
+	MemoryContextDelete(access->context);
+}
+
+static void
 free_stale(XactEvent event, void *arg pg_attribute_unused())
 {
 	ListCell   *cell;
 
 	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
 		return;
-	foreach(cell, stale_plans)
-		SPI_freeplan(lfirst(cell));
-	foreach(cell, stale_contexts)
-		MemoryContextDelete(lfirst(cell));
-	list_free(stale_plans);
-	list_free(stale_contexts);
-	stale_plans = stale_contexts = NIL;
+	foreach(cell, stale)
+		free_access(lfirst(cell));
+	list_free(stale);
+	stale = NIL;
 }
 
 static void
 create_cache(void)
 {
-	HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = sizeof(ItemAccess), .hcxt = CacheMemoryContext};
+	HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = sizeof(Entry), .hcxt = CacheMemoryContext};
 
 	entries = hash_create("partitionkey item access", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	CacheRegisterRelcacheCallback(invalidate, (Datum) 0);
@@ -94,33 +109,22 @@ create_cache(void)
 	RegisterXactCallback(free_stale, NULL);
 }
 
-/* Put away what an entry has. */
+/* Put away all that is not valid any more: containers that were dropped are not asked for again. */
 static void
-forget(ItemAccess *access)
+put_away_invalid(void)
 {
 	MemoryContext old = MemoryContextSwitchTo(CacheMemoryContext);
-
-	if (access->context != NULL)
-		stale_contexts = lappend(stale_contexts, access->context);
-	for (int i = 0; i < ITEM_STATEMENTS; i++)
-		if (access->plans[i] != NULL)
-			stale_plans = lappend(stale_plans, access->plans[i]);
-	access->context = NULL;
-	memset(access->plans, 0, sizeof(access->plans));
-	MemoryContextSwitchTo(old);
-}
-
-/* The same for all that are not valid any more: containers that were dropped are not asked for again. */
-static void
-forget_invalid(void)
-{
 	HASH_SEQ_STATUS scan;
-	ItemAccess *access;
+	Entry	   *entry;
 
 	hash_seq_init(&scan, entries);
-	while ((access = hash_seq_search(&scan)) != NULL)
-		if (!access->valid)
-			forget(access);
+	while ((entry = hash_seq_search(&scan)) != NULL)
+		if (entry->access != NULL && !entry->access->valid)
+		{
+			stale = lappend(stale, entry->access);
+			entry->access = NULL;
+		}
+	MemoryContextSwitchTo(old);
 }
 
 /*
@@ -169,6 +173,28 @@ find_indexes(ItemAccess *access, Relation rel)
 	list_free(indexes);
 }
 
+/* Whether values of a type are strings in JSON. */
+static bool
+takes_strings(Oid type)
+{
+	char		category;
+	bool		preferred;
+
+	get_type_category_preferred(type, &category, &preferred);
+	return category != TYPCATEGORY_NUMERIC && category != TYPCATEGORY_BOOLEAN;
+}
+
+static bool
+is_deterministic(Oid relid, const ItemColumn *column)
+{
+	Oid			type;
+	int32		typmod;
+	Oid			collation;
+
+	get_atttypetypmodcoll(relid, column->attnum, &type, &typmod, &collation);
+	return !OidIsValid(collation) || get_collation_isdeterministic(collation);
+}
+
 /* Refuse a container whose items are not to be told apart by key and id. */
 static void
 require_identity(const ItemAccess *access, Relation rel)
@@ -184,6 +210,22 @@ require_identity(const ItemAccess *access, Relation rel)
 						 QualifiedName(access->relid))));
 	if (shape->id >= access->container->levels)
 		columns = psprintf("%s, %s", columns, quote_identifier(shape->columns[shape->id].name));
+	if (!takes_strings(shape->columns[shape->id].type))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of container \"%s\" is of type %s, but the id of an item is a string",
+						shape->columns[shape->id].name, RelationGetRelationName(rel),
+						format_type_be(shape->columns[shape->id].declared)),
+				 errhint("ALTER TABLE %s ALTER COLUMN %s TYPE text", QualifiedName(access->relid),
+						 quote_identifier(shape->columns[shape->id].name))));
+	if (!is_deterministic(access->relid, &shape->columns[shape->id]))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" of container \"%s\" has a nondeterministic collation",
+						shape->columns[shape->id].name, RelationGetRelationName(rel)),
+				 errdetail("Under it different ids are equal."),
+				 errhint("ALTER TABLE %s ALTER COLUMN %s TYPE text COLLATE \"C\"", QualifiedName(access->relid),
+						 quote_identifier(shape->columns[shape->id].name))));
 	if (!OidIsValid(access->index))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
@@ -192,31 +234,56 @@ require_identity(const ItemAccess *access, Relation rel)
 				 errhint("ALTER TABLE %s ADD PRIMARY KEY (%s)", QualifiedName(access->relid), columns)));
 }
 
-static void
-fill(ItemAccess *access, Relation rel)
+/* Find out about a container; its memory is that of the context, which is the current one. */
+static ItemAccess *
+make_access(Relation rel, MemoryContext context)
 {
+	ItemAccess *access = palloc0(sizeof(ItemAccess));
 	Jsonb	   *definition;
 
-	access->context = AllocSetContextCreate(CacheMemoryContext, "partitionkey item access", ALLOCSET_SMALL_SIZES);
-	MemoryContextSwitchTo(access->context);
+	access->relid = RelationGetRelid(rel);
+	access->context = context;
 	access->container = ContainerLookup(access->relid, false);
 	access->shape = ItemShapeFind(rel, access->container, NULL, false, false);
 	access->identity = Max(access->container->levels, access->shape->id + 1);
 	access->has_etag = EtagColumn(rel) != InvalidAttrNumber;
-	access->index = InvalidOid;
-	access->id_indexed = false;
 	if (access->shape->id >= 0)
 		find_indexes(access, rel);
 	require_identity(access, rel);
 	definition = RegistryDefinition(access->container);
 	access->has_ttl = definition != NULL && access->shape->ts >= 0 && TtlDefault(definition, &access->default_ttl);
+	return access;
+}
+
+/*
+ * The same, kept in an entry.  It is marked valid at first, so that whatever comes in
+ * meanwhile makes it invalid again.
+ */
+static ItemAccess *
+refill(Entry *entry)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "partitionkey item access", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Oid			relid = entry->relid;
+	ItemAccess *access;
+	Relation	rel;
+
+	if (get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
+		(void) ContainerLookup(relid, false);
+	rel = table_open(relid, NoLock);
+	access = make_access(rel, context);
+	table_close(rel, NoLock);
+	MemoryContextSwitchTo(old);
+	MemoryContextSetParent(context, CacheMemoryContext);
+	access->valid = true;
+	return access;
 }
 
 ItemAccess *
 ItemAccessFind(Oid relid)
 {
+	Entry	   *entry;
 	ItemAccess *access;
-	Relation	rel;
 	bool		found;
 
 	if (entries == NULL)
@@ -224,38 +291,16 @@ ItemAccessFind(Oid relid)
 	LockRelationOid(relid, AccessShareLock);
 	/* a lock that the transaction has already does not take them in */
 	AcceptInvalidationMessages();
-	access = hash_search(entries, &relid, HASH_ENTER, &found);
+	entry = hash_search(entries, &relid, HASH_ENTER, &found);
 	if (!found)
-	{
-		access->valid = false;
-		access->context = NULL;
-		memset(access->plans, 0, sizeof(access->plans));
-	}
-	if (!access->valid)
-	{
-		MemoryContext old = CurrentMemoryContext;
-
-		forget_invalid();
-		if (get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
-			(void) ContainerLookup(relid, false);
-		rel = table_open(relid, NoLock);
-		/* what comes in from now on makes it invalid again */
-		access->valid = true;
-		PG_TRY();
-		{
-			fill(access, rel);
-		}
-		PG_CATCH();
-		{
-			access->valid = false;
-			MemoryContextDelete(access->context);
-			access->context = NULL;
-			PG_RE_THROW();
-		}
-		PG_END_TRY();
-		table_close(rel, NoLock);
-		MemoryContextSwitchTo(old);
-	}
+		entry->access = NULL;
+	if (entry->access != NULL && entry->access->valid)
+		return entry->access;
+	put_away_invalid();
+	access = refill(entry);
+	/* a nested call may have made the table of entries larger */
+	entry = hash_search(entries, &relid, HASH_ENTER, NULL);
+	entry->access = access;
 	return access;
 }
 
@@ -293,8 +338,9 @@ ItemAccessIdentity(const ItemAccess *access, int n)
 	return sql.data;
 }
 
-char *
-ItemAccessStored(const ItemAccess *access)
+/* The columns of a StoredItem. */
+static char *
+stored_columns(const ItemAccess *access)
 {
 	const ItemShape *shape = access->shape;
 
@@ -358,7 +404,7 @@ append_match(Draft *draft)
 static void
 append_returning(Draft *draft)
 {
-	appendStringInfo(&draft->sql, " RETURNING %s", ItemAccessStored(draft->access));
+	appendStringInfo(&draft->sql, " RETURNING %s", stored_columns(draft->access));
 }
 
 static void
@@ -375,7 +421,7 @@ static void
 draft_select(Draft *draft, const char *clause)
 {
 	identity_parameters(draft);
-	appendStringInfo(&draft->sql, "SELECT %s FROM %s AS item", ItemAccessStored(draft->access),
+	appendStringInfo(&draft->sql, "SELECT %s FROM %s AS item", stored_columns(draft->access),
 					 QualifiedName(draft->access->relid));
 	append_found(draft);
 	appendStringInfoString(&draft->sql, clause);
@@ -396,7 +442,7 @@ draft_insert(Draft *draft, ItemStatement statement)
 	appendStringInfoString(&draft->sql, ") ON CONFLICT (");
 	for (int i = 0; i < draft->access->identity; i++)
 		appendStringInfo(&draft->sql, "%s%s", i > 0 ? ", " : "", quote_identifier(shape->columns[i].name));
-	if (statement == ITEM_CREATE && expired == NULL)
+	if (statement == ITEM_CREATE)
 		appendStringInfoString(&draft->sql, ") DO NOTHING");
 	else
 	{
@@ -404,12 +450,11 @@ draft_insert(Draft *draft, ItemStatement statement)
 		if (shape->ts >= 0)
 			appendStringInfo(&draft->sql, ", %s = EXCLUDED.%s", quote_identifier(shape->columns[shape->ts].name),
 							 quote_identifier(shape->columns[shape->ts].name));
+		/* one that has expired is no part of the new one: it is deleted before */
+		appendStringInfo(&draft->sql, " WHERE %s%s", expired ? "NOT " : "true", expired ? expired : "");
 	}
-	if (statement == ITEM_CREATE && expired != NULL)
-		appendStringInfo(&draft->sql, " WHERE %s", expired);
 	if (statement == ITEM_UPSERT_MATCH)
-		appendStringInfo(&draft->sql, " WHERE item.etag OPERATOR(pg_catalog.=) $%d%s%s", parameter(draft, UUIDOID),
-						 expired ? " OR " : "", expired ? expired : "");
+		appendStringInfo(&draft->sql, " AND item.etag OPERATOR(pg_catalog.=) $%d", parameter(draft, UUIDOID));
 	append_returning(draft);
 }
 
@@ -444,7 +489,7 @@ draft_patch(Draft *draft)
 	int			condition;
 
 	begin_update(draft);
-	appendStringInfo(&draft->sql, "%s = partitionkey.patch_document(item.%s, $%d)", doc_name(draft), doc_name(draft),
+	appendStringInfo(&draft->sql, "%s = partitionkey.patch_document(coalesce(item.%s, '{}'), $%d)", doc_name(draft), doc_name(draft),
 					 parameter(draft, JSONBOID));
 	append_set_ts(draft);
 	append_found(draft);
@@ -540,6 +585,14 @@ prepare(ItemAccess *access, ItemStatement statement)
 }
 
 void
+StoredItemSetDoc(StoredItem *stored, Datum doc, bool isnull)
+{
+	if (isnull)
+		doc = DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"));
+	stored->doc = DatumGetJsonbPCopy(doc);
+}
+
+void
 StoredItemTake(StoredItem *stored, uint64 row, int column)
 {
 	HeapTuple	tuple = SPI_tuptable->vals[row];
@@ -548,7 +601,7 @@ StoredItemTake(StoredItem *stored, uint64 row, int column)
 	Datum		value = SPI_getbinval(tuple, desc, column, &isnull);
 
 	memset(stored, 0, sizeof(StoredItem));
-	stored->doc = isnull ? NULL : DatumGetJsonbPCopy(value);
+	StoredItemSetDoc(stored, value, isnull);
 	value = SPI_getbinval(tuple, desc, column + 1, &isnull);
 	stored->has_etag = !isnull;
 	if (!isnull)
@@ -558,12 +611,30 @@ StoredItemTake(StoredItem *stored, uint64 row, int column)
 	stored->ts = isnull ? 0 : DatumGetTimestampTz(value);
 }
 
+/* Say what a row that a unique index refuses is in conflict with, as the user knows it. */
+static void
+explain_conflict(const ItemAccess *access, ErrorData *error)
+{
+	UniqueKey	key;
+
+	error->detail = StatusText(COSMOS_CONFLICT, error->detail);
+	if (!UniqueKeyFind(access->shape, error, &key))
+		return;
+	if (key.identity)
+		error->message = psprintf("container \"%s\" has an item with this key and id already", get_rel_name(access->relid));
+	else if (key.paths != NULL)
+		error->message = psprintf("another item of the logical partition has the same unique key %s", key.paths);
+	if (access->has_ttl && error->hint == NULL)
+		error->hint = psprintf("It may have expired, and still be there: SELECT partitionkey.delete_expired(%s)",
+							   quote_literal_cstr(QualifiedName(access->relid)));
+}
+
 /*
  * Run a plan.  A row that another unique index refuses is a conflict of Cosmos DB's,
  * too: a unique key's, or one with an item that was written at the same moment.
  */
 static void
-execute(SPIPlanPtr plan, Datum *values, const char *nulls, bool read_only)
+execute(const ItemAccess *access, SPIPlanPtr plan, Datum *values, const char *nulls, bool read_only)
 {
 	MemoryContext context = CurrentMemoryContext;
 	int			result;
@@ -583,7 +654,7 @@ execute(SPIPlanPtr plan, Datum *values, const char *nulls, bool read_only)
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
 		FlushErrorState();
-		error->detail = StatusText(COSMOS_CONFLICT, error->detail);
+		explain_conflict(access, error);
 		ReThrowError(error);
 	}
 	PG_END_TRY();
@@ -598,7 +669,7 @@ ItemAccessRun(ItemAccess *access, ItemStatement statement, Datum *values, const 
 	SPI_connect();
 	if (access->plans[statement] == NULL)
 		prepare(access, statement);
-	execute(access->plans[statement], values, nulls, statement == ITEM_READ);
+	execute(access, access->plans[statement], values, nulls, statement == ITEM_READ);
 	found = SPI_processed > 0;
 	if (found && stored != NULL)
 	{
@@ -609,6 +680,41 @@ ItemAccessRun(ItemAccess *access, ItemStatement statement, Datum *values, const 
 	}
 	SPI_finish();
 	return found;
+}
+
+static SPIPlanPtr
+prepare_by_id(ItemAccess *access)
+{
+	const ItemColumn *id = &access->shape->columns[access->shape->id];
+	char	   *expired = ItemAccessExpired(access, "item");
+	Oid			type = id->type;
+	StringInfoData sql;
+	SPIPlanPtr	plan;
+
+	initStringInfo(&sql);
+	appendStringInfoString(&sql, "SELECT ");
+	for (int i = 0; i < access->container->levels; i++)
+		appendStringInfo(&sql, "item.%s, ", quote_identifier(access->shape->columns[i].name));
+	appendStringInfo(&sql, "%s FROM %s AS item WHERE ", stored_columns(access), QualifiedName(access->relid));
+	append_equals(&sql, id, 1);
+	if (expired != NULL)
+		appendStringInfo(&sql, " AND NOT %s", expired);
+	plan = SPI_prepare(sql.data, 1, &type);
+	if (plan == NULL || SPI_keepplan(plan) != 0)
+		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+	return plan;
+}
+
+void
+ItemAccessFindById(ItemAccess *access, Datum id, long limit)
+{
+	int			nestlevel = SqlBeginFanOut();
+
+	if (access->by_id == NULL)
+		access->by_id = prepare_by_id(access);
+	if (SPI_execute_plan(access->by_id, &id, NULL, true, limit) != SPI_OK_SELECT)
+		elog(ERROR, "SPI_execute_plan failed");
+	SqlEnd(nestlevel);
 }
 
 Jsonb *

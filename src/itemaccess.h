@@ -10,14 +10,14 @@
 
 #include "itemrow.h"
 
-/* The statements that read and write one item; all but the last two give back its doc, etag and ts. */
+/* The statements that read and write one item; all but the last give back its doc, etag and ts. */
 typedef enum ItemStatement
 {
 	ITEM_READ,					/* by key and id */
 	ITEM_LOCK,					/* the same, FOR UPDATE */
-	ITEM_CREATE,				/* a row, unless there is one that has not expired */
-	ITEM_UPSERT,				/* a row, in place of one that is there .. */
-	ITEM_UPSERT_MATCH,			/* .. if that has an etag, or has expired */
+	ITEM_CREATE,				/* a row, unless there is one */
+	ITEM_UPSERT,				/* a row, in place of one that is there and has not expired .. */
+	ITEM_UPSERT_MATCH,			/* .. if that has an etag */
 	ITEM_REPLACE,				/* id and doc of the one with key and id, if it has an etag */
 	ITEM_PATCH,					/* its doc by operations, if it has an etag and meets a condition */
 	ITEM_MOVE,					/* its key and doc */
@@ -32,9 +32,9 @@ typedef enum ItemStatement
 
 typedef struct ItemAccess
 {
-	Oid			relid;			/* the container; hash key */
+	Oid			relid;			/* the container */
 	bool		valid;
-	MemoryContext context;		/* of all below */
+	MemoryContext context;		/* of this, and all below */
 	Container  *container;
 	ItemShape  *shape;
 	int			identity;		/* the first columns of the shape are key and id */
@@ -44,12 +44,13 @@ typedef struct ItemAccess
 	bool		id_indexed;		/* an index begins with the id */
 	Oid			index;			/* unique, on just key and id */
 	SPIPlanPtr	plans[ITEM_STATEMENTS];
+	SPIPlanPtr	by_id;			/* the query for an id */
 } ItemAccess;
 
 /* An item as it is stored; palloc'd. */
 typedef struct StoredItem
 {
-	Jsonb	   *doc;
+	Jsonb	   *doc;			/* {} for NULL */
 	bool		has_etag;
 	pg_uuid_t	etag;
 	bool		has_ts;
@@ -76,9 +77,17 @@ extern char *ItemAccessExpired(const ItemAccess *access, const char *alias);
 /* The condition that the first n columns are $1, $2 ...; as SQL. */
 extern char *ItemAccessIdentity(const ItemAccess *access, int n);
 
-/* The columns of a StoredItem of the alias item, as SQL; and taking them from a row that SPI has found. */
-extern char *ItemAccessStored(const ItemAccess *access);
+/*
+ * Run the query for all items with an id, up to a limit, or 0: columns of the key, and then of a
+ * StoredItem.  The rows are SPI's.  Reads all partitions, whatever the session allows.  Needs SPI.
+ */
+extern void ItemAccessFindById(ItemAccess *access, Datum id, long limit);
+
+/* Take the columns of a StoredItem from a row that SPI has found. */
 extern void StoredItemTake(StoredItem *stored, uint64 row, int column);
+
+/* Set the document of a row, which may be NULL; copied. */
+extern void StoredItemSetDoc(StoredItem *stored, Datum doc, bool isnull);
 
 /* The item as an application is given it. */
 extern Jsonb *StoredItemResult(const StoredItem *stored);

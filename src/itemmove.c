@@ -89,7 +89,10 @@ static Jsonb *
 with_key(Jsonb *doc, const char *path, const List *names, JsonbValue *value)
 {
 	int			parents;
+	JsonbValue	there;
 
+	if (value->type == jbvBinary && !ExtractValue(&doc->root, names, &there))
+		return doc;
 	if (value->type == jbvBinary)
 		return DatumGetJsonbP(DirectFunctionCall2(jsonb_delete_path, JsonbPGetDatum(doc),
 												  text_array(names, list_length(names))));
@@ -112,19 +115,6 @@ with_keys(const ItemAccess *access, Jsonb *doc, ItemPlace *to)
  */
 
 static void
-refuse_occupied(ItemAccess *access, ItemPlace *from, ItemPlace *to)
-{
-	StoredItem	other;
-
-	if (ItemFindNow(access, to, &other))
-		ereport(ERROR,
-				(StatusCode(COSMOS_CONFLICT),
-				 errmsg("%s exists already", ItemPlaceName(access, to)),
-				 StatusDetail(COSMOS_CONFLICT, "The item under %s has not been moved.", ItemRowKeyText(access->shape, &from->row)),
-				 errhint("Delete one of them before, or move it to another key.")));
-}
-
-static void
 move(ItemAccess *access, ItemPlace *from, ItemPlace *to, const ItemCondition *condition, StoredItem *stored)
 {
 	int			levels = access->container->levels;
@@ -132,9 +122,12 @@ move(ItemAccess *access, ItemPlace *from, ItemPlace *to, const ItemCondition *co
 	int			n = access->identity;
 
 	ItemLock(access, from, condition, stored);
-	if (access->has_ttl)
-		(void) ItemAccessRun(access, ITEM_DELETE_EXPIRED, to->row.values, NULL, NULL);
-	refuse_occupied(access, from, to);
+	if (!JB_ROOT_IS_OBJECT(stored->doc))
+		ereport(ERROR,
+				(StatusCode(COSMOS_BAD_REQUEST),
+				 errmsg("document of %s is not an object", ItemPlaceName(access, from)),
+				 StatusDetail(COSMOS_BAD_REQUEST, "%s", "")));
+	ItemFreePlace(access, to, psprintf("The item under %s has not been moved.", ItemRowKeyText(access->shape, &from->row)));
 	memcpy(values, from->row.values, sizeof(Datum) * n);
 	memcpy(values + n, to->row.values, sizeof(Datum) * levels);
 	n += levels;
@@ -157,6 +150,12 @@ move_item(PG_FUNCTION_ARGS)
 
 	ItemRequireArguments(fcinfo, "container", "id", "from_key", "to_key", NULL);
 	access = ItemAccessFind(PG_GETARG_OID(0));
+	if (access->container->levels == 1 && access->shape->id == 0)
+		ereport(ERROR,
+				(StatusCode(COSMOS_BAD_REQUEST),
+				 errmsg("items of container \"%s\" can't be moved", get_rel_name(access->relid)),
+				 StatusDetail(COSMOS_BAD_REQUEST, "Their key is the id."),
+				 errhint("Create the item anew, and delete the old one.")));
 	ItemPlaceRead(access, &from, PG_GETARG_TEXT_PP(1), PG_GETARG_JSONB_P(2));
 	ItemPlaceRead(access, &to, PG_GETARG_TEXT_PP(1), PG_GETARG_JSONB_P(3));
 	if (ItemRowsSamePlace(access->shape, &from.row, &to.row, access->identity))
@@ -190,7 +189,7 @@ delete_partition(PG_FUNCTION_ARGS)
 	SPI_connect();
 	if (SPI_execute_with_args(psprintf("DELETE FROM %s AS item WHERE %s", QualifiedName(access->relid),
 									   ItemAccessIdentity(access, place.key.levels)),
-							  place.key.levels, types, place.row.values, NULL, false, 0) != SPI_OK_DELETE)
+							  place.key.levels, types, place.row.values, NULL, false, 0) < 0)
 		elog(ERROR, "SPI_execute_with_args failed");
 	deleted = SPI_processed;
 	SPI_finish();

@@ -4,22 +4,48 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/numeric.h"
 
 #include "itemid.h"
 #include "itemplace.h"
 #include "sql.h"
 #include "status.h"
 
+/*
+ * A component of a key as JSON.  A whole or decimal number is the column's own, which may have more digits
+ * than Cosmos DB takes: so it can be given back.
+ */
+static void
+push_component(JsonbParseState **state, Oid type, Datum value)
+{
+	Component	component;
+	JsonbValue	element;
+
+	if (type == INT8OID || (type == NUMERICOID && !numeric_is_nan(DatumGetNumeric(value)) && !numeric_is_inf(DatumGetNumeric(value))))
+	{
+		element.type = jbvNumeric;
+		element.val.numeric = type == INT8OID ? int64_to_numeric(DatumGetInt64(value)) : DatumGetNumeric(value);
+	}
+	else
+	{
+		(void) ComponentSetDatum(&component, type, value);
+		element = *getIthJsonbValueFromContainer(&KeyToJsonb(&component, 1)->root, 0);
+	}
+	pushJsonbValue(state, WJB_ELEM, &element);
+}
+
 Jsonb *
 ItemRowKey(const ItemShape *shape, const ItemRow *row)
 {
-	Component	components[MAX_LEVELS];
+	JsonbParseState *state = NULL;
 
+	pushJsonbValue(&state, WJB_BEGIN_ARRAY, NULL);
 	for (int i = 0; i < shape->container->levels; i++)
-		(void) ComponentSetDatum(&components[i], shape->columns[i].type, row->values[i]);
-	return KeyToJsonb(components, shape->container->levels);
+		push_component(&state, shape->columns[i].type, row->values[i]);
+	return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, NULL));
 }
 
 char *
@@ -42,9 +68,11 @@ static const char *
 problem_hint(const ItemProblem *problem)
 {
 	if (strcmp(problem->reason, IdFaultName(ID_MISSING)) == 0)
-		return "Give it an id, or let create_item make one: generate_id => true.";
+		return "Give it an id. create_item makes one with generate_id => true.";
 	if (strcmp(problem->reason, IdFaultName(ID_NUMERIC)) == 0 || strcmp(problem->reason, IdFaultName(ID_NO_STRING)) == 0)
 		return "An id is a string: write it in quotes.";
+	if (problem->path != NULL && strcmp(problem->path, "/id") == 0)
+		return NULL;
 	if (strcmp(problem->reason, "key null") == 0 || strcmp(problem->reason, "key undefined") == 0 ||
 		strcmp(problem->reason, "key of another type") == 0 || strcmp(problem->reason, "key not exact") == 0)
 		return "A key column of type jsonb holds keys of all types: see key_types of create_container_from_definition.";
@@ -52,7 +80,7 @@ problem_hint(const ItemProblem *problem)
 }
 
 void
-ItemRefuse(const ItemAccess *access, const ItemProblem *problem)
+ItemRefuse(const ItemAccess *access, const char *what, const ItemProblem *problem)
 {
 	bool		large = strcmp(problem->reason, ItemFaultName(ITEM_TOO_LARGE)) == 0;
 	CosmosStatus status = large ? COSMOS_TOO_LARGE : COSMOS_BAD_REQUEST;
@@ -62,7 +90,7 @@ ItemRefuse(const ItemAccess *access, const ItemProblem *problem)
 	detail[0] = pg_ascii_toupper(detail[0]);
 	ereport(ERROR,
 			(StatusCode(status),
-			 errmsg("container \"%s\" takes no such item: %s", get_rel_name(access->relid), problem->reason),
+			 errmsg("container \"%s\" takes no such %s: %s", get_rel_name(access->relid), what, problem->reason),
 			 StatusDetail(status, "%s.", detail),
 			 hint ? errhint("%s", hint) : 0));
 }
@@ -113,7 +141,7 @@ set_place(const ItemAccess *access, ItemPlace *place, const JsonbValue *id)
 	ItemProblem problem;
 
 	if (!ItemRowMakePlace(access->shape, &place->key, id, &place->row, &problem))
-		ItemRefuse(access, &problem);
+		ItemRefuse(access, "key", &problem);
 }
 
 static void
@@ -173,7 +201,13 @@ ItemPlaceReadPrefix(const ItemAccess *access, ItemPlace *place, Jsonb *json)
 {
 	place->id = NULL;
 	read_key(&place->key, json);
-	if (place->key.levels == 0 || place->key.levels > access->container->levels)
+	if (place->key.levels == 0)
+		ereport(ERROR,
+				(StatusCode(COSMOS_BAD_REQUEST),
+				 errmsg("key has no components"),
+				 StatusDetail(COSMOS_BAD_REQUEST, "That is all of container \"%s\".", get_rel_name(access->relid)),
+				 errhint("To remove all items: TRUNCATE %s", QualifiedName(access->relid))));
+	if (place->key.levels > access->container->levels)
 		require_levels(access, &place->key);
 	set_place(access, place, NULL);
 }

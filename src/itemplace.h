@@ -38,7 +38,7 @@ extern char *ItemPlaceName(const ItemAccess *access, const ItemPlace *place);
 extern Jsonb *ItemRowKey(const ItemShape *shape, const ItemRow *row);
 extern char *ItemRowKeyText(const ItemShape *shape, const ItemRow *row);
 
-/* An error, status 400 or 413, for an item or a key that a container doesn't take. */
-pg_noreturn extern void ItemRefuse(const ItemAccess *access, const ItemProblem *problem);
+/* An error, status 400 or 413, for an "item" or a "key" that a container doesn't take. */
+pg_noreturn extern void ItemRefuse(const ItemAccess *access, const char *what, const ItemProblem *problem);
 
 #endif							/* PARTITIONKEY_ITEMPLACE_H */

@@ -33,6 +33,7 @@
 
 #include "compat.h"
 #include "itemread.h"
+#include "itemresult.h"
 #include "sql.h"
 #include "status.h"
 #include "ttl.h"
@@ -216,7 +217,7 @@ take_slot(const ItemLeaf *leaf, TupleTableSlot *slot, StoredItem *stored)
 	Datum		value = slot_getattr(slot, leaf->doc, &isnull);
 
 	memset(stored, 0, sizeof(StoredItem));
-	stored->doc = isnull ? NULL : DatumGetJsonbPCopy(value);
+	StoredItemSetDoc(stored, value, isnull);
 	if (leaf->etag != InvalidAttrNumber)
 	{
 		value = slot_getattr(slot, leaf->etag, &isnull);
@@ -232,10 +233,18 @@ take_slot(const ItemLeaf *leaf, TupleTableSlot *slot, StoredItem *stored)
 	}
 }
 
+/* Whether an index has all that the snapshots of this transaction may see, as PostgreSQL's planner asks. */
 static bool
-look_into_leaf(const ItemAccess *access, const ItemLeaf *leaf, Relation rel, const ItemRow *row, StoredItem *stored)
+is_usable(Relation index)
 {
-	Relation	index = index_open(leaf->index, AccessShareLock);
+	return !index->rd_index->indcheckxmin ||
+		TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin);
+}
+
+/* Look for a row in a leaf, through an index that is open. */
+static bool
+look_into_leaf(const ItemAccess *access, const ItemLeaf *leaf, Relation rel, Relation index, const ItemRow *row, StoredItem *stored)
+{
 	TupleTableSlot *slot = table_slot_create(rel, NULL);
 	ScanKeyData keys[MAX_LEVELS + 1];
 	IndexScanDesc scan;
@@ -251,8 +260,8 @@ look_into_leaf(const ItemAccess *access, const ItemLeaf *leaf, Relation rel, con
 		take_slot(leaf, slot, stored);
 	index_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);
-	index_close(index, NoLock);
-	return found;
+	return found && !(access->has_ttl && stored->has_ts &&
+					  TtlExpired(stored->doc, stored->ts, access->default_ttl, GetCurrentStatementStartTimestamp()));
 }
 
 /* Whether the table's own privileges are all that decides what the caller sees. */
@@ -273,12 +282,13 @@ ItemFind(ItemAccess *access, ItemPlace *place, StoredItem *stored)
 	if (rel != NULL)
 	{
 		ItemLeaf   *leaf = find_leaf(access, rel);
+		Relation	index = OidIsValid(leaf->index) ? index_open(leaf->index, AccessShareLock) : NULL;
 
-		ours = OidIsValid(leaf->index);
+		ours = index != NULL && is_usable(index);
 		if (ours)
-			found = look_into_leaf(access, leaf, rel, &place->row, stored) &&
-				!(access->has_ttl && stored->has_ts && stored->doc != NULL &&
-				  TtlExpired(stored->doc, stored->ts, access->default_ttl, GetCurrentStatementStartTimestamp()));
+			found = look_into_leaf(access, leaf, rel, index, &place->row, stored);
+		if (index != NULL)
+			index_close(index, NoLock);
 		table_close(rel, NoLock);
 	}
 	return ours ? found : ItemAccessRun(access, ITEM_READ, place->row.values, NULL, stored);
@@ -300,82 +310,50 @@ ItemFindNow(ItemAccess *access, ItemPlace *place, StoredItem *stored)
  * All items with an id
  */
 
-/* The query for the items with the id $1, which gives columns of them as item.  Needs SqlBegin. */
-static char *
-query_by_id(const ItemAccess *access, const char *columns)
+/* Take the key of a row that ItemAccessFindById has found. */
+static void
+take_key(const ItemAccess *access, uint64 i, ItemRow *row)
 {
-	const ItemColumn *id = &access->shape->columns[access->shape->id];
-	char	   *expired = ItemAccessExpired(access, "item");
-
-	return psprintf("SELECT %s FROM %s AS item WHERE item.%s = $1%s%s", columns, QualifiedName(access->relid),
-					quote_identifier(id->name), expired ? " AND NOT " : "", expired ? expired : "");
-}
-
-static char *
-key_columns(const ItemAccess *access)
-{
-	StringInfoData list;
-
-	initStringInfo(&list);
-	for (int i = 0; i < access->container->levels; i++)
-		appendStringInfo(&list, "%sitem.%s", i > 0 ? ", " : "", quote_identifier(access->shape->columns[i].name));
-	return list.data;
-}
-
-/* The key of a row of a query, whose first columns are key_columns. */
-static Jsonb *
-key_of_row(const ItemAccess *access, uint64 i)
-{
-	ItemRow		row;
 	bool		isnull;
 
 	for (int level = 0; level < access->container->levels; level++)
-		row.values[level] = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, level + 1, &isnull);
-	return ItemRowKey(access->shape, &row);
-}
-
-static void
-select_by_id(const ItemAccess *access, const char *columns, Datum id, long limit)
-{
-	Oid			type = access->shape->columns[access->shape->id].type;
-
-	if (SPI_execute_with_args(query_by_id(access, columns), 1, &type, &id, NULL, true, limit) != SPI_OK_SELECT)
-		elog(ERROR, "SPI_execute_with_args failed");
+		row->values[level] = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, level + 1, &isnull);
 }
 
 /* Where else an id is: a sentence for an error's detail, palloc'd by the caller's context. */
 static char *
-other_keys(const ItemAccess *access, const ItemPlace *place)
+other_keys(ItemAccess *access, const ItemPlace *place)
 {
 	MemoryContext context = CurrentMemoryContext;
 	StringInfoData detail;
-	int			nestlevel;
-	uint64		n;
+	int			told = 0;
 
 	initStringInfo(&detail);
 	if (access->shape->id < access->container->levels && access->container->levels == 1)
 		return detail.data;
 	if (!access->id_indexed)
 		return "Other keys were not looked at, since no index begins with the id.";
-	nestlevel = SqlBegin();
 	SPI_connect();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	select_by_id(access, key_columns(access), place->row.values[access->shape->id], KEYS_TOLD + 1);
+	ItemAccessFindById(access, place->row.values[access->shape->id], KEYS_TOLD + 2);
 	PopActiveSnapshot();
-	n = SPI_processed;
-	for (uint64 i = 0; i < Min(n, KEYS_TOLD); i++)
+	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		Jsonb	   *key = key_of_row(access, i);
+		ItemRow		row;
 
-		appendStringInfo(&detail, "%s%s", i > 0 ? ", " : "The id exists under ", JsonbToCString(NULL, &key->root, VARSIZE(key)));
+		take_key(access, i, &row);
+		/* what this statement itself has written is not there for it yet */
+		if (ItemRowsSamePlace(access->shape, &row, &place->row, access->container->levels))
+			continue;
+		if (++told <= KEYS_TOLD)
+			appendStringInfo(&detail, "%s%s", told > 1 ? ", " : "The id exists under ", ItemRowKeyText(access->shape, &row));
 	}
-	if (n > KEYS_TOLD)
+	if (told > KEYS_TOLD)
 		appendStringInfoString(&detail, " and more");
-	appendStringInfoString(&detail, n > 0 ? "." : "The id exists under no other key.");
+	appendStringInfoString(&detail, told > 0 ? "." : "The id exists under no other key.");
 	MemoryContextSwitchTo(context);
 	detail.data = pstrdup(detail.data);
 	SPI_finish();
-	SqlEnd(nestlevel);
 	return detail.data;
 }
 
@@ -415,30 +393,56 @@ Datum
 find_items(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	ItemAccess *access = ItemAccessFind(PG_GETARG_OID(0));
-	int			levels = access->container->levels;
+	ItemAccess *access;
+	int			levels;
 	ItemPlace	place;
-	int			nestlevel;
 
+	ItemRequireArguments(fcinfo, "container", "id", NULL);
+	access = ItemAccessFind(PG_GETARG_OID(0));
+	levels = access->container->levels;
 	ItemPlaceReadId(access, &place, PG_GETARG_TEXT_PP(1));
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	nestlevel = SqlBegin();
 	SPI_connect();
-	select_by_id(access, psprintf("%s, %s", key_columns(access), ItemAccessStored(access)),
-				 place.row.values[access->shape->id], 0);
+	ItemAccessFindById(access, place.row.values[access->shape->id], 0);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		StoredItem	stored;
+		ItemRow		row;
 		Datum		values[2];
 		bool		nulls[2] = {false, false};
 
 		CHECK_FOR_INTERRUPTS();
 		StoredItemTake(&stored, i, levels + 1);
-		values[0] = JsonbPGetDatum(key_of_row(access, i));
+		take_key(access, i, &row);
+		values[0] = JsonbPGetDatum(ItemRowKey(access->shape, &row));
 		values[1] = JsonbPGetDatum(StoredItemResult(&stored));
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	SPI_finish();
-	SqlEnd(nestlevel);
 	return (Datum) 0;
+}
+
+/* as_item(doc jsonb, etag uuid, ts timestamptz) returns jsonb */
+PG_FUNCTION_INFO_V1(as_item);
+Datum
+as_item(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_JSONB_P(ItemResult(PG_GETARG_JSONB_P(0), !PG_ARGISNULL(1), PG_ARGISNULL(1) ? NULL : PG_GETARG_UUID_P(1),
+								 !PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_TIMESTAMPTZ(2)));
+}
+
+/* has_expired(container regclass, doc jsonb, ts timestamptz) returns boolean */
+PG_FUNCTION_INFO_V1(has_expired);
+Datum
+has_expired(PG_FUNCTION_ARGS)
+{
+	ItemAccess *access;
+
+	ItemRequireArguments(fcinfo, "container", NULL);
+	access = ItemAccessFind(PG_GETARG_OID(0));
+	PG_RETURN_BOOL(access->has_ttl && !PG_ARGISNULL(2) &&
+				   TtlExpired(PG_ARGISNULL(1) ? NULL : PG_GETARG_JSONB_P(1), PG_GETARG_TIMESTAMPTZ(2), access->default_ttl,
+							  GetCurrentStatementStartTimestamp()));
 }

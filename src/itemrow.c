@@ -32,6 +32,7 @@
 #include "itemrow.h"
 #include "key.h"
 #include "path.h"
+#include "sql.h"
 #include "systemproperties.h"
 
 /* Beyond this a binary64 can't hold every whole number. */
@@ -113,7 +114,7 @@ document_column(const ItemShape *shape, Relation rel)
 				 errmsg("container \"%s\" has no column for documents", RelationGetRelationName(rel)),
 				 errdetail(n == 0 ? "It has no column of type jsonb besides those of its key." :
 						   "It has several columns of type jsonb, and none of them is called \"doc\"."),
-				 n == 0 ? errhint("ALTER TABLE %s ADD COLUMN doc jsonb", quote_identifier(RelationGetRelationName(rel))) : 0));
+				 n == 0 ? errhint("ALTER TABLE %s ADD COLUMN doc jsonb", QualifiedName(RelationGetRelid(rel))) : 0));
 	return column;
 }
 

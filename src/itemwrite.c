@@ -12,6 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/rls.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 
@@ -129,17 +130,58 @@ check_match(const ItemAccess *access, const ItemPlace *place, const ItemConditio
 pg_noreturn static void
 not_written(const ItemAccess *access, const ItemPlace *place)
 {
+	bool		secured = check_enable_rls(access->relid, InvalidOid, true) == RLS_ENABLED;
+
 	ereport(ERROR,
-			(errcode(ERRCODE_TRIGGERED_ACTION_EXCEPTION),
+			(errcode(secured ? ERRCODE_INSUFFICIENT_PRIVILEGE : ERRCODE_TRIGGERED_ACTION_EXCEPTION),
 			 errmsg("%s was not written", ItemPlaceName(access, place)),
-			 errdetail("A trigger or a row security policy of the table keeps it from that, or it was written by another session at the same moment.")));
+			 errdetail("%s", secured ? "Row security lets you read it, but not change it, or a trigger of the table keeps it from that." :
+					   "A trigger of the table keeps it from that, or it was written by another session at the same moment.")));
 }
 
-/* Say why a statement has found no item to change. */
-pg_noreturn static void
-explain_nothing(const ItemAccess *access, const ItemPlace *place, const ItemCondition *condition)
+/* What a jsonpath says of a document. */
+typedef enum Verdict
 {
-	if (condition->predicate != 0)
+	NO_PREDICATE,				/* it gives anything but one value that is true, false or unknown (null) */
+	MET,
+	UNMET
+} Verdict;
+
+static Verdict
+judge_predicate(Datum path, Jsonb *doc)
+{
+	LOCAL_FCINFO(fcinfo, 4);
+	Datum		result;
+	JsonbValue	value;
+
+	InitFunctionCallInfoData(*fcinfo, NULL, 4, InvalidOid, NULL, NULL);
+	fcinfo->args[0].value = JsonbPGetDatum(doc);
+	fcinfo->args[1].value = path;
+	fcinfo->args[2].value = DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"));
+	fcinfo->args[3].value = BoolGetDatum(true);
+	for (int i = 0; i < 4; i++)
+		fcinfo->args[i].isnull = false;
+	result = jsonb_path_query_first(fcinfo);
+	if (fcinfo->isnull || !JsonbExtractScalar(&DatumGetJsonbP(result)->root, &value) ||
+		(value.type != jbvBool && value.type != jbvNull))
+		return NO_PREDICATE;
+	return value.type == jbvBool && value.val.boolean ? MET : UNMET;
+}
+
+/* Say why a statement has found no item to change that is there. */
+pg_noreturn static void
+explain_nothing(const ItemAccess *access, const ItemPlace *place, const ItemCondition *condition, const StoredItem *stored)
+{
+	Verdict		verdict = condition->predicate == 0 ? MET : judge_predicate(condition->predicate, stored->doc);
+
+	if (verdict == NO_PREDICATE)
+		ereport(ERROR,
+				(StatusCode(COSMOS_BAD_REQUEST),
+				 errmsg("condition %s is not true or false for an item",
+						DatumGetCString(DirectFunctionCall1(jsonpath_out, condition->predicate))),
+				 StatusDetail(COSMOS_BAD_REQUEST, "It gives a part of the item, or nothing."),
+				 errhint("Write a comparison, such as $.price < 100, or exists($ ? (@.price < 100)).")));
+	if (verdict == UNMET)
 		ereport(ERROR,
 				(StatusCode(COSMOS_PRECONDITION_FAILED),
 				 errmsg("%s does not meet the condition", ItemPlaceName(access, place)),
@@ -152,17 +194,17 @@ void
 ItemChange(ItemAccess *access, ItemStatement statement, Datum *values, const char *nulls, ItemPlace *place,
 		   const ItemCondition *condition, StoredItem *stored)
 {
+	StoredItem	there;
+
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++)
 	{
-		StoredItem	there;
-
 		if (ItemAccessRun(access, statement, values, nulls, stored))
 			return;
 		if (!ItemFindNow(access, place, &there))
 			ItemNotFound(access, place);
 		check_match(access, place, condition, &there);
 	}
-	explain_nothing(access, place, condition);
+	explain_nothing(access, place, condition, &there);
 }
 
 /*
@@ -180,13 +222,13 @@ check_doc(const ItemAccess *access, Jsonb *doc)
 	{
 		problem.reason = ItemFaultName(ITEM_NOT_AN_OBJECT);
 		problem.detail = "An item is a JSON object";
-		ItemRefuse(access, &problem);
+		ItemRefuse(access, "item", &problem);
 	}
 	fault = ItemJudge(doc, &problem.detail);
 	if (fault != ITEM_SOUND)
 	{
 		problem.reason = ItemFaultName(fault);
-		ItemRefuse(access, &problem);
+		ItemRefuse(access, "item", &problem);
 	}
 	TtlCheck(doc);
 }
@@ -201,7 +243,7 @@ ItemRowFromDoc(ItemAccess *access, Jsonb *doc, bool generate_id, ItemRow *row)
 	check_doc(access, doc);
 	shape.generate_ids = generate_id;
 	if (!ItemRowMake(&shape, &item, row, &problem))
-		ItemRefuse(access, &problem);
+		ItemRefuse(access, "item", &problem);
 	if (shape.ts >= 0)
 	{
 		row->values[shape.ts] = TimestampTzGetDatum(GetCurrentTimestamp());
@@ -221,6 +263,8 @@ ItemRequireKey(const ItemAccess *access, const ItemPlace *place, const ItemRow *
 			 errmsg("document has the partition key %s, not %s", ItemRowKeyText(access->shape, row),
 					ItemRowKeyText(access->shape, &place->row)),
 			 StatusDetail(COSMOS_BAD_REQUEST, "The partition key of an item can't be changed by writing it."),
+			 ItemRowsSamePlace(access->shape, &place->row, row, levels - 1) && access->shape->id == levels - 1 ?
+			 errhint("The id is part of the key, so it can't be changed: create the item anew, and delete this one.") :
 			 errhint("partitionkey.move_item moves an item to another key.")));
 }
 
@@ -235,6 +279,13 @@ place_of_row(const ItemAccess *access, const ItemRow *row)
 	getTypeOutputInfo(access->shape->columns[access->shape->id].type, &output, &varlena);
 	place.id = OidOutputFunctionCall(output, row->values[access->shape->id]);
 	return place;
+}
+
+/* Delete the item at a place, if it has expired. */
+static bool
+delete_expired_at(ItemAccess *access, ItemPlace *place)
+{
+	return access->has_ttl && ItemAccessRun(access, ITEM_DELETE_EXPIRED, place->row.values, NULL, NULL);
 }
 
 /*
@@ -253,6 +304,8 @@ ItemCreate(ItemAccess *access, ItemRow *row, StoredItem *stored)
 		if (ItemAccessRun(access, ITEM_CREATE, p.values, p.nulls, stored))
 			return;
 		place = place_of_row(access, row);
+		if (delete_expired_at(access, &place))
+			continue;
 		if (ItemFindNow(access, &place, stored))
 			ereport(ERROR,
 					(StatusCode(COSMOS_CONFLICT),
@@ -278,7 +331,7 @@ ItemUpsert(ItemAccess *access, ItemRow *row, const ItemCondition *condition, Sto
 		if (ItemAccessRun(access, statement, p.values, p.nulls, stored))
 			return;
 		place = place_of_row(access, row);
-		if (ItemFindNow(access, &place, stored))
+		if (!delete_expired_at(access, &place) && ItemFindNow(access, &place, stored))
 			check_match(access, &place, condition, stored);
 	}
 	not_written(access, &place);
@@ -291,6 +344,12 @@ ItemReplace(ItemAccess *access, ItemPlace *place, ItemRow *row, const ItemCondit
 	Parameters	p = {.n = 0};
 
 	ItemRequireKey(access, place, row);
+	if (!ItemRowsSamePlace(shape, &place->row, row, access->identity))
+	{
+		ItemPlace	other = place_of_row(access, row);
+
+		ItemFreePlace(access, &other, "The item with the old id has not been changed.");
+	}
 	add_columns(&p, &place->row, 0, access->identity);
 	if (shape->id >= access->container->levels)
 		add_columns(&p, row, shape->id, 1);
@@ -298,6 +357,20 @@ ItemReplace(ItemAccess *access, ItemPlace *place, ItemRow *row, const ItemCondit
 	add_ts(&p, access);
 	add_match(&p, access, condition);
 	ItemChange(access, ITEM_REPLACE, p.values, p.nulls, place, condition, stored);
+}
+
+void
+ItemFreePlace(ItemAccess *access, ItemPlace *place, const char *detail)
+{
+	StoredItem	other;
+
+	(void) delete_expired_at(access, place);
+	if (ItemFindNow(access, place, &other))
+		ereport(ERROR,
+				(StatusCode(COSMOS_CONFLICT),
+				 errmsg("%s exists already", ItemPlaceName(access, place)),
+				 StatusDetail(COSMOS_CONFLICT, "%s", detail),
+				 errhint("Delete one of them before, or give it another place.")));
 }
 
 void

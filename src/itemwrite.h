@@ -29,6 +29,9 @@ extern void ItemReplace(ItemAccess *access, ItemPlace *place, ItemRow *row, cons
 extern void ItemPatch(ItemAccess *access, ItemPlace *place, Jsonb *operations, const ItemCondition *condition, StoredItem *stored);
 extern void ItemDelete(ItemAccess *access, ItemPlace *place, const ItemCondition *condition);
 
+/* Refuse a place that an item has (409, with a detail); one that has expired is deleted. */
+extern void ItemFreePlace(ItemAccess *access, ItemPlace *place, const char *detail);
+
 /* Find an item and lock it for a change (404, 412). */
 extern void ItemLock(ItemAccess *access, ItemPlace *place, const ItemCondition *condition, StoredItem *stored);
 

@@ -258,7 +258,7 @@ check_pointer(const PatchOperation *operation, const JsonPointer *pointer, const
 	const char *first = linitial(pointer->names);
 
 	if (strcmp(first, "id") == 0)
-		operation_error(operation, "the id can't be changed", "Delete the item, and create one with the other id.");
+		operation_error(operation, "the id can't be changed", "partitionkey.replace_item gives an item another id.");
 	if (SystemProperty(first, strlen(first)) >= 0)
 		operation_error(operation, psprintf("\"/%s\" is a system property, which can't be changed", first), NULL);
 	for (int i = 0; container != NULL && i < container->levels; i++)

@@ -49,6 +49,17 @@ SqlBegin(void)
 	return nestlevel;
 }
 
+int
+SqlBeginFanOut(void)
+{
+	int			nestlevel = NewGUCNestLevel();
+
+	(void) set_config_option("partitionkey.cross_partition_query", "allow", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("partitionkey.track_routing", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	return nestlevel;
+}
+
 void
 SqlEnd(int nestlevel)
 {

@@ -21,8 +21,11 @@
 extern int	SqlBegin(void);
 extern void SqlEnd(int nestlevel);
 
+/* Allow only that statements read all partitions, and do not count them; until SqlEnd. */
+extern int	SqlBeginFanOut(void);
+
 /*
- * The same, acting as a table's owner in a security-restricted operation, since
+ * SqlBegin, acting as a table's owner in a security-restricted operation, since
  * code of his may run on the way.  Row security that is forced on owners hides no rows.  To be ended before the transaction is.
  */
 typedef struct SqlActing

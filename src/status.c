@@ -68,10 +68,10 @@ StatusDetail(CosmosStatus status, const char *format,...)
 }
 
 CosmosStatus
-StatusOfCode(int sqlerrcode)
+StatusOfError(const ErrorData *error)
 {
-	for (size_t i = 0; i < lengthof(failures); i++)
-		if (failures[i].sqlerrcode == sqlerrcode)
+	for (size_t i = 0; error->detail != NULL && i < lengthof(failures); i++)
+		if (failures[i].sqlerrcode == error->sqlerrcode && strstr(error->detail, StatusText(failures[i].status, NULL)) != NULL)
 			return failures[i].status;
 	return 0;
 }

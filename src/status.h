@@ -31,7 +31,7 @@ extern int	StatusDetail(CosmosStatus status, const char *format,...) pg_attribut
 /* A detail that there is, or NULL, with a status behind it; palloc'd. */
 extern char *StatusText(CosmosStatus status, const char *detail);
 
-/* The status of an error's SQLSTATE; 0 if it is none of the above. */
-extern CosmosStatus StatusOfCode(int sqlerrcode);
+/* The status that an error tells; 0 if it tells none. */
+extern CosmosStatus StatusOfError(const ErrorData *error);
 
 #endif							/* PARTITIONKEY_STATUS_H */

@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "access/table.h"
 #include "access/xact.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -18,6 +19,7 @@
 #include "utils/timestamp.h"
 
 #include "definition.h"
+#include "itemrow.h"
 #include "member.h"
 #include "privileges.h"
 #include "registry.h"
@@ -159,6 +161,21 @@ ttl_fault(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(printed(&ttl)));
 }
 
+/* Refuse a container that does not know when its items were changed. */
+static void
+require_ts(const Container *container)
+{
+	Relation	rel = table_open(container->relid, AccessShareLock);
+
+	if (ItemShapeFind(rel, container, NULL, false, false)->ts < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("container \"%s\" has no column \"ts\" of type timestamptz", RelationGetRelationName(rel)),
+				 errdetail("Items expire some time after their last change, which is kept there."),
+				 errhint("ALTER TABLE %s ADD COLUMN ts timestamptz DEFAULT now()", QualifiedName(container->relid))));
+	table_close(rel, NoLock);
+}
+
 /*
  * set_default_ttl(container regclass, seconds integer) returns void
  *
@@ -176,6 +193,8 @@ set_default_ttl(PG_FUNCTION_ARGS)
 	SqlRequireArgument(fcinfo, 0, "container");
 	container = ContainerLookup(PG_GETARG_OID(0), false);
 	RequireOwner(container->relid);
+	if (!PG_ARGISNULL(1))
+		require_ts(container);
 	json = JsonbPGetDatum(DefinitionOf(container));
 	if (PG_ARGISNULL(1))
 		json = DirectFunctionCall2(jsonb_delete, json, CStringGetTextDatum("defaultTtl"));
