@@ -32,7 +32,7 @@ DO $$
 		FOR w IN SELECT * FROM wrapped ORDER BY n LOOP
 			RAISE NOTICE 'shape %', w.n;
 			SELECT * INTO result FROM made(w.definition);
-			RAISE NOTICE '% %', result, (SELECT string_agg(definition, '; ') FROM index_of);
+			RAISE NOTICE '% %', result, (SELECT string_agg(definition, '; ' ORDER BY definition COLLATE "C") FROM index_of);
 			RAISE NOTICE '%', partitionkey.container_definition('orders') - 'id' = '{"partitionKey": {"paths": ["/TenantId"], "kind": "Hash", "version": 2}}';
 			DROP TABLE Orders;
 		END LOOP;

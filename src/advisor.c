@@ -143,7 +143,25 @@ is_in_column(Relation rel, const Container *container, const char *path)
 		get_attnum(container->relid, "id") != InvalidAttrNumber;
 }
 
-/* Propose columns, but that of etags, and the properties that most documents have, but for those that columns have. */
+/* The path of a column: as its container has it, if it is a key column. */
+static const char *
+column_path(const Container *container, const char *column)
+{
+	int			level = container == NULL ? -1 : ContainerLevel(container, column);
+
+	return level >= 0 && list_length(PathSegments(container->paths[level])) == 1 ? container->paths[level] : PathSegment(column);
+}
+
+/* Whether a column only tells of a row's changes, in a container that has items. */
+static bool
+is_of_changes(const Advice *advice, Form_pg_attribute att)
+{
+	AttrNumber	etag = EtagColumn(advice->rel);
+
+	return etag != InvalidAttrNumber && (att->attnum == etag || strcmp(NameStr(att->attname), "ts") == 0);
+}
+
+/* Propose columns, and the properties that most documents have, but for those that columns have. */
 static void
 propose_paths(Advice *advice, const Container *container)
 {
@@ -151,8 +169,8 @@ propose_paths(Advice *advice, const Container *container)
 	ListCell   *cell;
 
 	for (int i = 0; i < desc->natts && list_length(advice->extracts) < MAX_PATHS; i++)
-		if (is_proposable(TupleDescAttr(desc, i)) && i + 1 != EtagColumn(advice->rel))
-			add_path(advice, PathSegment(NameStr(TupleDescAttr(desc, i)->attname)));
+		if (is_proposable(TupleDescAttr(desc, i)) && !is_of_changes(advice, TupleDescAttr(desc, i)))
+			add_path(advice, column_path(container, NameStr(TupleDescAttr(desc, i)->attname)));
 	foreach(cell, PropertiesFind(advice->rel))
 	{
 		const char *path = ((Property *) lfirst(cell))->path;

@@ -380,7 +380,7 @@ DefinitionRead(Definition *definition, Jsonb *json)
 	{
 		char	   *member = lfirst(cell);
 
-		if (*member == '_')
+		if (*member == '_' || strcmp(member, "statistics") == 0)
 			definition->service = lappend(definition->service, member);
 		else if (!is_one_of(member, container_members))
 			definition->idle = lappend(definition->idle, member);
