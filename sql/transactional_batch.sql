@@ -37,6 +37,16 @@ SELECT batch('["t","u"]', '[{"operationType": "Delete", "id": "1"}, {"operationT
 -- a unique key
 SELECT regexp_replace(batch, '"[^"]*"', '"..."', 'g') FROM batch('["t","u"]', '[{"operationType": "Delete", "id": "1"}, {"operationType": "Create", "resourceBody": {"id": "3", "tenant": "t", "user": "u", "number": 14}}]');
 SELECT doc FROM carts ORDER BY id;
+-- several creates: it is told which one failed, the first of them
+SELECT batch('["t","z"]', (SELECT jsonb_agg(jsonb_build_object('operationType', 'Create', 'resourceBody', jsonb_build_object('id', id, 'tenant', 't', 'user', 'z', 'number', n)))
+	FROM (VALUES ('a', 1), ('b', 2), ('a', 3), ('c', 4)) v(id, n)));
+SELECT batch('["t","z"]', (SELECT jsonb_agg(jsonb_build_object('operationType', 'Create', 'resourceBody', jsonb_build_object('id', id, 'tenant', 't', 'user', 'z', 'number', n)))
+	FROM (VALUES ('a', 1), ('b', 2), ('c', 2), ('', 4)) v(id, n)));
+SELECT batch('["t","u"]', (SELECT jsonb_agg(jsonb_build_object('operationType', 'Create', 'resourceBody', jsonb_build_object('id', id, 'tenant', 't', 'user', 'u', 'number', n)))
+	FROM (VALUES ('a', 21), ('2', 22), ('c', 23)) v(id, n)));
+SELECT batch('["t","z"]', (SELECT jsonb_agg(jsonb_build_object('operationType', 'Create', 'resourceBody', jsonb_build_object('id', id, 'tenant', 't', 'user', 'z', 'number', n)))
+	FROM (VALUES ('c', 1), ('b', 2), ('a', 3)) v(id, n)));
+SELECT delete_partition('carts', '["t","z"]');
 -- the session goes on, and what was before the batch in its transaction stays
 BEGIN;
 SELECT create_item('carts', '{"id": "0", "tenant": "t", "user": "u", "number": 0}') ? 'id';

@@ -3,7 +3,7 @@
  *		Transactional batches: several operations on one logical partition, all or none.
  *
  * A batch is checked as a whole, which raises errors, and then run in a
- * subtransaction.  What fails in it is undone, and told in the result, as Cosmos DB
+ * subtransaction, at first with items created together, and if that fails one by one.  What fails in it is undone, and told in the result, as Cosmos DB
  * does: the operation that failed has its status and message, the others 424.  Errors
  * that Cosmos DB has no status for are raised.
  *
@@ -404,9 +404,47 @@ run_operation(Batch *batch, BatchOperation *operation, StoredItem *stored)
 	pg_unreachable();
 }
 
-/* Run a batch in a subtransaction; NULL, the operation and its error if it has failed. */
+/* How many operations from one on create items. */
+static int
+creates_from(const Batch *batch, int first)
+{
+	int			n = 0;
+
+	while (first + n < batch->n && batch->operations[first + n].type == OPERATION_CREATE)
+		n++;
+	return n;
+}
+
+/*
+ * Create items by one statement, which takes a third of the time.  If it is not
+ * possible for all of them, this is an error of which only that counts.
+ */
+static void
+create_together(Batch *batch, int first, int n, JsonbParseState **state)
+{
+	ItemRow    *rows = palloc(sizeof(ItemRow) * n);
+	StoredItem *stored = palloc(sizeof(StoredItem) * n);
+
+	for (int i = 0; i < n; i++)
+	{
+		ItemRowFromDoc(batch->access, batch->operations[first + i].body, false, &rows[i]);
+		ItemRequireKey(batch->access, &batch->place, &rows[i]);
+	}
+	if (!ItemCreateAll(batch->access, rows, n, stored))
+		ereport(ERROR,
+				(StatusCode(COSMOS_CONFLICT),
+				 errmsg("items of a batch can't be created together"),
+				 StatusDetail(COSMOS_CONFLICT, "%s", "")));
+	for (int i = 0; i < n; i++)
+		push_success(state, COSMOS_CREATED, &stored[i]);
+}
+
+/*
+ * Run a batch in a subtransaction; NULL, the operation and its error if it has failed.
+ * If items are created together, it is not known which operation that is.
+ */
 static Jsonb *
-run_batch(Batch *batch, int *failed, ErrorData **error)
+run_batch(Batch *batch, bool together, int *failed, ErrorData **error)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -425,6 +463,14 @@ run_batch(Batch *batch, int *failed, ErrorData **error)
 			CosmosStatus status;
 
 			CHECK_FOR_INTERRUPTS();
+			if (together && creates_from(batch, i) > 1)
+			{
+				int			n = creates_from(batch, i);
+
+				create_together(batch, i, n, &state);
+				i += n - 1;
+				continue;
+			}
 			status = run_operation(batch, &batch->operations[i], &stored);
 			push_success(&state, status, status == COSMOS_NO_CONTENT ? NULL : &stored);
 		}
@@ -444,6 +490,14 @@ run_batch(Batch *batch, int *failed, ErrorData **error)
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
 	return result;
+}
+
+/* Raise an error that is not one of an operation's. */
+static void
+require_status(ErrorData *error)
+{
+	if (StatusOfError(error) == 0)
+		ReThrowError(error);
 }
 
 /* Wait for other batches on the logical partition, to the end of the transaction. */
@@ -485,11 +539,15 @@ transactional_batch(PG_FUNCTION_ARGS)
 	require_privilege(batch.access->relid);
 	read_batch(&batch, PG_GETARG_JSONB_P(2));
 	lock_logical_partition(&batch);
-	result = run_batch(&batch, &failed, &error);
+	/* an item that has expired may have to make room, one by one */
+	result = batch.access->has_ttl ? NULL : run_batch(&batch, true, &failed, &error);
+	if (result == NULL && !batch.access->has_ttl)
+		require_status(error);
+	if (result == NULL)
+		result = run_batch(&batch, false, &failed, &error);
 	if (result == NULL)
 	{
-		if (StatusOfError(error) == 0)
-			ReThrowError(error);
+		require_status(error);
 		result = failed_result(&batch, failed, error);
 	}
 	PG_RETURN_JSONB_P(result);

@@ -458,6 +458,34 @@ draft_insert(Draft *draft, ItemStatement statement)
 	append_returning(draft);
 }
 
+/* The columns of the key, arrays of the ids and docs, ts (if there is such a column). */
+static void
+draft_create_all(Draft *draft)
+{
+	const ItemShape *shape = draft->access->shape;
+	int			levels = draft->access->container->levels;
+	const ItemColumn *id = &shape->columns[shape->id];
+	const char *id_name = quote_identifier(id->name);
+	int			ids;
+	int			docs;
+
+	appendStringInfo(&draft->sql, "INSERT INTO %s AS item (%s, %s, %s", QualifiedName(draft->access->relid),
+					 ContainerColumnList(draft->access->container), id_name, doc_name(draft));
+	if (shape->ts >= 0)
+		appendStringInfo(&draft->sql, ", %s", quote_identifier(shape->columns[shape->ts].name));
+	appendStringInfoString(&draft->sql, ") OVERRIDING SYSTEM VALUE SELECT ");
+	for (int i = 0; i < levels; i++)
+		appendStringInfo(&draft->sql, "$%d, ", parameter(draft, shape->columns[i].type));
+	ids = parameter(draft, get_array_type(id->type));
+	docs = parameter(draft, JSONBARRAYOID);
+	appendStringInfoString(&draft->sql, "u.id, u.doc");
+	if (shape->ts >= 0)
+		appendStringInfo(&draft->sql, ", $%d", parameter(draft, TIMESTAMPTZOID));
+	appendStringInfo(&draft->sql, " FROM ROWS FROM (pg_catalog.unnest($%d), pg_catalog.unnest($%d)) AS u(id, doc)"
+					 " ON CONFLICT (%s, %s) DO NOTHING", ids, docs, ContainerColumnList(draft->access->container), id_name);
+	append_returning(draft);
+}
+
 static void
 begin_update(Draft *draft)
 {
@@ -545,6 +573,9 @@ draft_statement(Draft *draft, ItemStatement statement)
 			break;
 		case ITEM_LOCK:
 			draft_select(draft, " FOR UPDATE");
+			break;
+		case ITEM_CREATE_ALL:
+			draft_create_all(draft);
 			break;
 		case ITEM_CREATE:
 		case ITEM_UPSERT:
@@ -680,6 +711,24 @@ ItemAccessRun(ItemAccess *access, ItemStatement statement, Datum *values, const 
 	}
 	SPI_finish();
 	return found;
+}
+
+bool
+ItemAccessCreateAll(ItemAccess *access, Datum *values, int n, StoredItem *stored)
+{
+	MemoryContext context = CurrentMemoryContext;
+	bool		all;
+
+	SPI_connect();
+	if (access->plans[ITEM_CREATE_ALL] == NULL)
+		prepare(access, ITEM_CREATE_ALL);
+	execute(access, access->plans[ITEM_CREATE_ALL], values, NULL, false);
+	all = SPI_processed == (uint64) n;
+	MemoryContextSwitchTo(context);
+	for (int i = 0; all && i < n; i++)
+		StoredItemTake(&stored[i], i, 1);
+	SPI_finish();
+	return all;
 }
 
 static SPIPlanPtr

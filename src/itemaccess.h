@@ -16,6 +16,7 @@ typedef enum ItemStatement
 	ITEM_READ,					/* by key and id */
 	ITEM_LOCK,					/* the same, FOR UPDATE */
 	ITEM_CREATE,				/* a row, unless there is one */
+	ITEM_CREATE_ALL,			/* rows with one key, those that are not there */
 	ITEM_UPSERT,				/* a row, in place of one that is there and has not expired .. */
 	ITEM_UPSERT_MATCH,			/* .. if that has an etag */
 	ITEM_REPLACE,				/* id and doc of the one with key and id, if it has an etag */
@@ -82,6 +83,9 @@ extern char *ItemAccessIdentity(const ItemAccess *access, int n);
  * StoredItem.  The rows are SPI's.  Reads all partitions, whatever the session allows.  Needs SPI.
  */
 extern void ItemAccessFindById(ItemAccess *access, Datum id, long limit);
+
+/* Run ITEM_CREATE_ALL, and set stored to each item, in their order; false if one was not written. */
+extern bool ItemAccessCreateAll(ItemAccess *access, Datum *values, int n, StoredItem *stored);
 
 /* Take the columns of a StoredItem from a row that SPI has found. */
 extern void StoredItemTake(StoredItem *stored, uint64 row, int column);

@@ -8,7 +8,9 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
@@ -314,6 +316,31 @@ ItemCreate(ItemAccess *access, ItemRow *row, StoredItem *stored)
 					 errhint("partitionkey.upsert_item writes it in any case, partitionkey.replace_item one that exists.")));
 	}
 	not_written(access, &place);
+}
+
+bool
+ItemCreateAll(ItemAccess *access, ItemRow *rows, int n, StoredItem *stored)
+{
+	const ItemShape *shape = access->shape;
+	Oid			type = shape->columns[shape->id].type;
+	Datum	   *ids = palloc(sizeof(Datum) * n);
+	Datum	   *docs = palloc(sizeof(Datum) * n);
+	int16		length;
+	bool		by_value;
+	char		alignment;
+	Parameters	p = {.n = 0};
+
+	for (int i = 0; i < n; i++)
+	{
+		ids[i] = rows[i].values[shape->id];
+		docs[i] = rows[i].values[shape->doc];
+	}
+	get_typlenbyvalalign(type, &length, &by_value, &alignment);
+	add_columns(&p, &rows[0], 0, access->container->levels);
+	add_parameter(&p, PointerGetDatum(construct_array(ids, n, type, length, by_value, alignment)), false);
+	add_parameter(&p, PointerGetDatum(construct_array(docs, n, JSONBOID, -1, false, TYPALIGN_INT)), false);
+	add_ts(&p, access);
+	return ItemAccessCreateAll(access, p.values, n, stored);
 }
 
 void

@@ -24,6 +24,10 @@ extern void ItemRowFromDoc(ItemAccess *access, Jsonb *doc, bool generate_id, Ite
 extern void ItemRequireKey(const ItemAccess *access, const ItemPlace *place, const ItemRow *row);
 
 extern void ItemCreate(ItemAccess *access, ItemRow *row, StoredItem *stored);
+
+/* Create items of one logical partition, which do not expire, at once; false if that is not possible for all of them. */
+extern bool ItemCreateAll(ItemAccess *access, ItemRow *rows, int n, StoredItem *stored);
+
 extern void ItemUpsert(ItemAccess *access, ItemRow *row, const ItemCondition *condition, StoredItem *stored);
 extern void ItemReplace(ItemAccess *access, ItemPlace *place, ItemRow *row, const ItemCondition *condition, StoredItem *stored);
 extern void ItemPatch(ItemAccess *access, ItemPlace *place, Jsonb *operations, const ItemCondition *condition, StoredItem *stored);
