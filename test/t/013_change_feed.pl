@@ -252,7 +252,8 @@ is($standby->safe_psql('postgres', $whole), $node->safe_psql('postgres', $whole)
 $standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nwal_receiver_status_interval = 1\n");
 $standby->reload;
 value(q{CREATE TABLE keyless (k text NOT NULL, doc jsonb);
-	SELECT partitionkey.create_container('keyless', '{/k}', '{1}'), partitionkey.enable_change_feed('keyless');
+	SELECT partitionkey.create_container('keyless', '{/k}', '{1}');
+	SELECT partitionkey.enable_change_feed('keyless');
 	INSERT INTO keyless SELECT 'k' || i, '{}' FROM generate_series(1, 40) i});
 value('CALL settle()');
 $node->wait_for_catchup($standby);
