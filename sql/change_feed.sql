@@ -350,6 +350,55 @@ INSERT INTO timed VALUES ('2025-01-01Z', '{"n": 1}');
 UPDATE timed SET doc = '{"n": 2}';
 CALL settle();
 SELECT ts = '2025-01-01Z' AS kept, item - '_etag' AS item FROM timed, items_changed_since('timed');
+-- a time of less precision, and one of a domain
+CREATE DOMAIN past AS timestamptz CHECK (value < '2025-01-01Z');
+CREATE TABLE rounded (k text NOT NULL, doc jsonb, ts timestamptz(0));
+SELECT create_container('rounded', '{/k}', '{2}');
+SELECT enable_change_feed('rounded');
+INSERT INTO rounded SELECT 'now', '{}' FROM generate_series(1, 5);
+SELECT count(*) FILTER (WHERE ts = ts::timestamptz(0)) AS rounded FROM rounded;
+DELETE FROM rounded;
+-- times far away: days from 1970-01-01 to 294276-01-01 are 106762574, and to 4713-01-01 BC (Julian day 38) 38 - 2440588
+INSERT INTO rounded VALUES ('far', '{}', '294276-01-01Z'), ('old', '{}', '4713-01-01Z BC'), ('never', '{}', 'infinity'), ('before', '{}', '1969-12-31 23:59:59Z');
+CALL settle();
+SELECT k, item->'_ts' AS ts, (item->>'_ts')::bigint / 86400 AS days FROM items_changed_since('rounded') JOIN rounded ON item->>'_etag' = etag::text ORDER BY k;
+CREATE TABLE dated (k text NOT NULL, doc jsonb, ts past);
+SELECT create_container('dated', '{/k}', '{2}');
+SELECT enable_change_feed('dated');
+INSERT INTO dated VALUES ('told', '{}', '2024-01-01Z');
+INSERT INTO dated VALUES ('now', '{}');
+SELECT k FROM dated;
+-- triggers of the owner run with his rights, whoever enables the feed
+SET SESSION AUTHORIZATION regress_feed_owner;
+CREATE TABLE trapped (k text NOT NULL, doc jsonb, etag uuid, who name);
+SELECT create_container('trapped', '{/k}', '{2}');
+INSERT INTO trapped VALUES ('a', '{}');
+CREATE FUNCTION trap() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN NEW.who := current_user; RETURN NEW; END$$;
+CREATE TRIGGER trap BEFORE UPDATE ON trapped FOR EACH ROW EXECUTE FUNCTION trap();
+RESET SESSION AUTHORIZATION;
+SELECT enable_change_feed('trapped');
+SELECT etag IS NOT NULL AS filled, who FROM trapped;
+-- triggers of partitions; rows behind row security that is forced on the owner
+SET SESSION AUTHORIZATION regress_feed_owner;
+DROP TRIGGER trap ON trapped;
+SELECT partition_of AS leaf FROM partition_of('trapped', '["a"]') \gset
+ALTER TABLE trapped ENABLE ROW LEVEL SECURITY;
+ALTER TABLE trapped FORCE ROW LEVEL SECURITY;
+ALTER TABLE :leaf DISABLE TRIGGER USER;
+RESET SESSION AUTHORIZATION;
+INSERT INTO trapped VALUES ('a', '{}');
+SELECT items_changed_since('trapped', '["a"]');
+SET SESSION AUTHORIZATION regress_feed_owner;
+SET client_min_messages = notice;
+SELECT enable_change_feed('trapped');
+SELECT enable_change_feed('trapped');
+ALTER TABLE :leaf ENABLE TRIGGER USER;
+SELECT enable_change_feed('trapped');
+SELECT enable_change_feed('trapped');
+SET client_min_messages = warning;
+RESET SESSION AUTHORIZATION;
+SELECT count(*), count(etag) FROM trapped;
+SELECT count(*), count(*) FILTER (WHERE tgenabled = 'A') AS always FROM pg_trigger WHERE tgname = 'partitionkey_etag' AND tgrelid IN (SELECT relid FROM pg_partition_tree('trapped'));
 -- the trigger in other places
 CREATE TABLE elsewhere (a int);
 CREATE TRIGGER t BEFORE INSERT ON elsewhere FOR EACH ROW EXECUTE FUNCTION set_etag();
@@ -388,7 +437,49 @@ SELECT count(*) FROM items_changed_since('plain', '[null]');
 SELECT sum(n) FROM (SELECT count(item) AS n FROM read_feed_ranges('plain') range, items_changed_since('plain', range)) s;
 SELECT current_user, current_setting('search_path');
 RESET SESSION AUTHORIZATION;
--- row security
+-- partitions that their owner may not read, or not reach, are read as those of the container
+SELECT partition_of AS leaf FROM partition_of('plain', '[null]') \gset
+REVOKE SELECT ON :leaf FROM regress_feed_owner;
+SET SESSION AUTHORIZATION regress_feed_reader;
+SELECT count(*) FROM items_changed_since('plain', '[null]');
+RESET SESSION AUTHORIZATION;
+GRANT SELECT ON :leaf TO regress_feed_owner;
+CREATE SCHEMA feed_hidden;
+ALTER TABLE :leaf SET SCHEMA feed_hidden;
+SET SESSION AUTHORIZATION regress_feed_reader;
+SELECT count(*) FROM items_changed_since('plain', '[null]');
+RESET SESSION AUTHORIZATION;
+ALTER TABLE feed_hidden.:leaf SET SCHEMA feed;
+DROP SCHEMA feed_hidden;
+-- row security; of a key its partition alone is read
+CREATE TABLE secured (t text NOT NULL, n int NOT NULL, doc jsonb);
+SELECT create_container('secured', '{/t,/n}', '{4,4}');
+SELECT enable_change_feed('secured');
+INSERT INTO secured SELECT 'it''s \' || i % 4, i % 8, jsonb_build_object('i', i) FROM generate_series(1, 96) i;
+GRANT SELECT ON secured TO regress_feed_reader;
+ALTER TABLE secured ENABLE ROW LEVEL SECURITY;
+CREATE POLICY third ON secured USING ((doc->>'i')::int % 3 = 0);
+CALL settle();
+SET SESSION AUTHORIZATION regress_feed_reader;
+BEGIN;
+SELECT count(*) FROM items_changed_since('secured', '["it''s \\1", 5]');
+SELECT count(*) AS tables FROM pg_locks JOIN pg_class ON pg_class.oid = relation WHERE pid = pg_backend_pid() AND relkind = 'r' AND relispartition;
+COMMIT;
+SELECT count(*) FROM items_changed_since('secured', '["it''s \\1"]');
+SELECT count(*) FROM items_changed_since('secured', '["it''s \\1", 6]');
+RESET SESSION AUTHORIZATION;
+CREATE TABLE mixed (k jsonb NOT NULL, doc jsonb);
+SELECT create_container('mixed', '{/k}', '{4}');
+SELECT enable_change_feed('mixed');
+INSERT INTO mixed SELECT k, '{}' FROM unnest(ARRAY['"a\"b"', '"1"', '1', '1.0', '1.00000000000000000000001', 'null', 'true', '{}']::jsonb[]) k;
+GRANT SELECT ON mixed TO regress_feed_reader;
+ALTER TABLE mixed ENABLE ROW LEVEL SECURITY;
+CREATE POLICY everything ON mixed USING (true);
+CALL settle();
+SET SESSION AUTHORIZATION regress_feed_reader;
+SELECT key, count(item) FROM unnest(ARRAY['["a\"b"]', '["1"]', '[1]', '[null]', '[true]', '[{}]', '[false]']::jsonb[]) WITH ORDINALITY k(key, i) LEFT JOIN LATERAL items_changed_since('mixed', key) ON true
+	GROUP BY key, i ORDER BY i;
+RESET SESSION AUTHORIZATION;
 ALTER TABLE plain ENABLE ROW LEVEL SECURITY;
 CREATE POLICY even ON plain USING ("ID" % 2 = 0 AND current_user = 'regress_feed_reader');
 SET SESSION AUTHORIZATION regress_feed_reader;

@@ -56,6 +56,8 @@ SELECT pg_temp.patched('{"a": 1e308}', '[{"op": "incr", "path": "/a", "value": 7
 SELECT pg_temp.patched('{"a": 1e308}', '[{"op": "incr", "path": "/a", "value": 8e307}]');
 SELECT pg_temp.patched('{"a": -1e308}', '[{"op": "incr", "path": "/a", "value": -1e308}]');
 SELECT pg_temp.patched('{}', '[{"op": "incr", "path": "/a", "value": 1e309}]');
+SELECT pg_temp.patched('{"a": 9e131071}', '[{"op": "incr", "path": "/a", "value": 9e131071}]');
+SELECT pg_temp.patched('{"a": 9e131071}', '[{"op": "incr", "path": "/a", "value": 1}]');
 -- move: taken out first, then added
 SELECT o, pg_temp.patched('{"foo": ["all", "grass", "cows", "eat"], "a": {"b": {"c": 1}}, "d": 2}', jsonb_build_array(o)) FROM (VALUES
 	('{"op": "move", "from": "/foo/1", "path": "/foo/3"}'::jsonb),

@@ -170,6 +170,13 @@ ALTER TABLE plain ADD COLUMN ts timestamp;
 CALL partitionkey.delete_expired_in_batches('plain');
 DROP TABLE plain;
 
+-- A rule in place of DELETE
+INSERT INTO "My Table" VALUES (1, '{}', '2020-01-01');
+CREATE RULE keep AS ON DELETE TO "My Table" DO INSTEAD NOTHING;
+SELECT partitionkey.delete_expired('"My Table"');
+DROP RULE keep ON "My Table";
+DELETE FROM "My Table" WHERE ts = '2020-01-01';
+
 -- Rights: DELETE and the columns read; row security; nobody but the owner changes the default
 CREATE ROLE regress_pk_user;
 GRANT USAGE ON SCHEMA public TO regress_pk_user;

@@ -24,24 +24,31 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/transam.h"
+#include "access/xact.h"
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
+#include "catalog/partition.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/json.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #include "compat.h"
 #include "etag.h"
@@ -70,9 +77,12 @@ typedef struct Feed
 	char	   *columns;		/* as SQL */
 	const char *unexpired;		/* AND what items must meet that are still there, as SQL */
 	Oid			types[MAX_LEVELS];	/* of the key columns */
+	List	   *leaves;			/* that can have items of the scope (Leaf *) */
+	int			all_leaves;		/* of the container */
 	List	   *sources;		/* tables to read from, as SQL (char *) */
 	bool		as_owner;		/* they are leaves, to be read by their owner */
 	bool		exact;			/* all of their rows are in the scope */
+	const char *condition;		/* AND what their rows must meet, to read fewer of them, as SQL */
 	int			wanted;			/* items still to be given */
 	bool		given;			/* at least one was */
 	ReturnSetInfo *result;
@@ -143,11 +153,162 @@ find_columns(Feed *feed)
 	table_close(rel, AccessShareLock);
 }
 
-/* Whether the caller, who may read all of the container, can be given what is in a leaf. */
-static bool
-can_read_leaf(const Container *container, const Leaf *leaf)
+/* Find the leaves, which stay as they are until the end of the transaction. */
+static void
+find_leaves(Feed *feed)
 {
-	return get_rel_relkind(leaf->relid) == RELKIND_RELATION && RelationOwner(leaf->relid) == RelationOwner(container->relid);
+	const FeedScope *scope = &feed->scope;
+	List	   *leaves = ContainerLeaves(feed->container, scope->range.min, scope->is_key ? scope->range.levels : 0);
+	ListCell   *cell;
+
+	feed->all_leaves = list_length(leaves);
+	foreach(cell, leaves)
+		if (LeafMeetsRange(lfirst(cell), &scope->range))
+			feed->leaves = lappend(feed->leaves, lfirst(cell));
+}
+
+/* Refuse a leaf that is written without etags. */
+static void
+require_trigger(const Feed *feed, Relation leaf)
+{
+	if (EtagColumn(leaf) == InvalidAttrNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("partition \"%s\" of container \"%s\" has no change feed", RelationGetRelationName(leaf), get_rel_name(feed->container->relid)),
+				 errdetail("Its trigger \"%s\" is disabled.", ETAG_TRIGGER),
+				 errhint("SELECT partitionkey.enable_change_feed(%s)", quote_literal_cstr(QualifiedName(feed->container->relid)))));
+}
+
+static void
+check_triggers(const Feed *feed)
+{
+	ListCell   *cell;
+
+	foreach(cell, feed->leaves)
+	{
+		Relation	leaf = table_open(((Leaf *) lfirst(cell))->relid, AccessShareLock);
+
+		require_trigger(feed, leaf);
+		table_close(leaf, NoLock);
+	}
+}
+
+/*
+ * Whether a table was made, put in its place or written anew by a transaction that a snapshot does not see: all
+ * these change its row in pg_class.  Rows in it may have been copied there by such a one, and be invisible.
+ */
+static bool
+is_newer(Oid relid, Snapshot snapshot)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	TransactionId xmin;
+
+	if (!HeapTupleIsValid(tuple))
+		return true;
+	xmin = HeapTupleHeaderGetXmin(tuple->t_data);
+	ReleaseSysCache(tuple);
+	return TransactionIdIsNormal(xmin) && !TransactionIdIsCurrentTransactionId(xmin) && XidInMVCCSnapshot(xmin, snapshot);
+}
+
+/* A partition that is newer than a snapshot, or is below a node that is; InvalidOid if there is none. */
+static Oid
+newer_leaf(const Feed *feed, Snapshot snapshot)
+{
+	Oid			parent = InvalidOid;
+	ListCell   *cell;
+
+	foreach(cell, feed->leaves)
+	{
+		Oid			relid = ((Leaf *) lfirst(cell))->relid;
+		List	   *nodes = list_make1_oid(relid);
+		ListCell   *node;
+
+		/* neighbours have the same nodes above them */
+		if (get_partition_parent(relid, false) != parent)
+			nodes = list_concat(nodes, get_partition_ancestors(relid));
+		foreach(node, nodes)
+			if (lfirst_oid(node) != feed->container->relid && is_newer(lfirst_oid(node), snapshot))
+				return relid;
+		parent = get_partition_parent(relid, false);
+	}
+	return InvalidOid;
+}
+
+/*
+ * See to it that the active snapshot sees all that is in the leaves: else a token would be given that is past items
+ * which it does not.  It can be older than the leaves where it was taken before partitions were exchanged, for which this
+ * statement may have waited.  If each statement has its own snapshot, a new one will do.  Whether there is one, to be popped.
+ */
+static bool
+refresh_snapshot(const Feed *feed)
+{
+	Oid			newer = newer_leaf(feed, GetActiveSnapshot());
+	bool		refreshes = OidIsValid(newer) && !IsolationUsesXactSnapshot() && !IsInParallelMode();
+
+	if (refreshes)
+	{
+		PushActiveSnapshot(GetTransactionSnapshot());
+		newer = newer_leaf(feed, GetActiveSnapshot());
+	}
+	if (OidIsValid(newer))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("partitions of container \"%s\" have been changed since the snapshot was taken", get_rel_name(feed->container->relid)),
+				 errdetail("Items of partition \"%s\" may be invisible to it, and the change feed would pass over them.", get_rel_name(newer)),
+				 errhint("Repeat the transaction, with the token it began with.")));
+	return refreshes;
+}
+
+/* Whether the owner of a container, in the caller's place, can read a leaf. */
+static bool
+owner_reads_leaf(const Container *container, const Leaf *leaf)
+{
+	Oid			owner = RelationOwner(container->relid);
+
+	return get_rel_relkind(leaf->relid) == RELKIND_RELATION && RelationOwner(leaf->relid) == owner &&
+		pg_class_aclcheck(leaf->relid, owner, ACL_SELECT) == ACLCHECK_OK &&
+		SchemaAclCheck(get_rel_namespace(leaf->relid), owner, ACL_USAGE) == ACLCHECK_OK;
+}
+
+/*
+ * A component as a column of a type holds it, as text; NULL if values that are not equal in SQL can be the same
+ * component, as numbers can that are no binary64.
+ */
+static char *
+column_text(Oid type, const Component *component)
+{
+	char	   *value;
+	StringInfoData json;
+
+	if (component->type == COMPONENT_NUMBER)
+		return (type == INT2OID || type == INT4OID) ? psprintf("%.0f", component->number) : NULL;
+	if (type == BOOLOID)
+		return pstrdup(component->type == COMPONENT_TRUE ? "true" : "false");
+	if (component->type != COMPONENT_STRING)
+		return NULL;
+	value = pg_any_to_server(pnstrdup(component->data, component->len), component->len, PG_UTF8);
+	if (type != JSONBOID)
+		return type == TEXTOID || type == VARCHAROID || type == UUIDOID ? value : NULL;
+	initStringInfo(&json);
+	escape_json(&json, value);
+	return json.data;
+}
+
+/* What rows of a key must meet, by which PostgreSQL leaves out partitions. */
+static char *
+key_condition(const Feed *feed)
+{
+	StringInfoData condition;
+
+	initStringInfo(&condition);
+	for (int i = 0; feed->scope.is_key && i < feed->scope.range.levels; i++)
+	{
+		char	   *value = column_text(feed->types[i], &feed->scope.components[i]);
+
+		if (value != NULL)
+			appendStringInfo(&condition, " AND item.%s = %s", quote_identifier(feed->container->columns[i]), quote_literal_cstr(value));
+	}
+	return condition.data;
 }
 
 /* Choose what to read from: the leaves of the scope if the caller may have them, else the container. */
@@ -156,31 +317,27 @@ choose_sources(Feed *feed)
 {
 	const Container *container = feed->container;
 	const FeedScope *scope = &feed->scope;
-	List	   *leaves = NIL;
-	int			total;
 	bool		direct = pg_class_aclcheck(container->relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
 		check_enable_rls(container->relid, InvalidOid, true) != RLS_ENABLED;
 	ListCell   *cell;
 
 	feed->exact = !scope->is_key;
-	if (scope->range.levels > 0)
-		leaves = ContainerLeaves(container, scope->range.min, scope->is_key ? scope->range.levels : 0);
-	total = list_length(leaves);
-	foreach(cell, leaves)
+	foreach(cell, feed->leaves)
 	{
 		Leaf	   *leaf = lfirst(cell);
 
-		if (!LeafMeetsRange(leaf, &scope->range))
-			continue;
 		feed->exact &= LeafInRange(leaf, &scope->range);
-		direct &= can_read_leaf(container, leaf);
+		direct &= owner_reads_leaf(container, leaf);
 		feed->sources = lappend(feed->sources, psprintf("ONLY %s", QualifiedName(leaf->relid)));
 	}
-	feed->as_owner = direct && feed->sources != NIL && (scope->is_key || list_length(feed->sources) < total);
+	feed->condition = "";
+	feed->as_owner = direct && feed->sources != NIL && scope->range.levels > 0 &&
+		(scope->is_key || list_length(feed->sources) < feed->all_leaves);
 	if (feed->as_owner)
 		return;
-	feed->exact &= list_length(feed->sources) == total;
+	feed->exact &= list_length(feed->sources) == feed->all_leaves;
 	feed->sources = list_make1(QualifiedName(container->relid));
+	feed->condition = key_condition(feed);
 }
 
 /*
@@ -200,8 +357,9 @@ feed_query(const Feed *feed, const pg_uuid_t *from, const pg_uuid_t *to)
 	EtagText(to, upper);
 	initStringInfo(&sql);
 	foreach(cell, feed->sources)
-		appendStringInfo(&sql, "%sSELECT %s FROM %s AS item WHERE " ETAG_COLUMN " >= '%s' AND " ETAG_COLUMN " < '%s'%s",
-						 cell == list_head(feed->sources) ? "" : " UNION ALL ", feed->columns, (char *) lfirst(cell), lower, upper, feed->unexpired);
+		appendStringInfo(&sql, "%sSELECT %s FROM %s AS item WHERE " ETAG_COLUMN " >= '%s' AND " ETAG_COLUMN " < '%s'%s%s",
+						 cell == list_head(feed->sources) ? "" : " UNION ALL ", feed->columns, (char *) lfirst(cell), lower, upper,
+						 feed->condition, feed->unexpired);
 	appendStringInfoString(&sql, " ORDER BY 2");
 	if (feed->exact)
 		appendStringInfo(&sql, " LIMIT %d", feed->wanted);
@@ -376,6 +534,7 @@ Datum
 items_changed_since(PG_FUNCTION_ARGS)
 {
 	Feed		feed = {0};
+	bool		refreshed;
 
 	SqlRequireArgument(fcinfo, 0, "container");
 	SqlRequireArgument(fcinfo, 3, "max_items");
@@ -388,10 +547,15 @@ items_changed_since(PG_FUNCTION_ARGS)
 	RequireSelectAny(feed.container->relid);
 	read_arguments(&feed, PG_ARGISNULL(1) ? NULL : PG_GETARG_JSONB_P(1), PG_ARGISNULL(2) ? NULL : PG_GETARG_TEXT_PP(2));
 	find_columns(&feed);
+	find_leaves(&feed);
+	check_triggers(&feed);
+	refreshed = refresh_snapshot(&feed);
 	choose_sources(&feed);
 	InitMaterializedSRF(fcinfo, 0);
 	feed.result = (ReturnSetInfo *) fcinfo->resultinfo;
 	run_feed(&feed);
+	if (refreshed)
+		PopActiveSnapshot();
 	return (Datum) 0;
 }
 

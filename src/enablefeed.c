@@ -14,6 +14,7 @@
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -68,7 +69,10 @@ has_column(const Container *container)
 	return true;
 }
 
-/* The trigger of our name; refuse one that is another. */
+/*
+ * The trigger of our name; refuse one that is another.  It must fire always on the container and on all partitions: a
+ * restore of data alone, or DISABLE TRIGGER, may have switched it there.
+ */
 static bool
 has_trigger(Oid relid, bool *always)
 {
@@ -81,8 +85,8 @@ has_trigger(Oid relid, bool *always)
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
 				 errmsg("container \"%s\" has another trigger \"%s\"", get_rel_name(relid), ETAG_TRIGGER),
 				 errhint("DROP TRIGGER %s ON %s, and try again.", ETAG_TRIGGER, QualifiedName(relid))));
-	*always = found &&
-		SqlCount("SELECT count(*) FROM pg_trigger WHERE tgenabled = 'A' AND tgname = '" ETAG_TRIGGER "' AND tgrelid = %u", relid) > 0;
+	*always = found && SqlCount("SELECT count(*) FROM pg_partition_tree(%u) JOIN pg_trigger ON tgrelid = relid"
+								" WHERE tgname = '" ETAG_TRIGGER "' AND tgenabled <> 'A'", relid) == 0;
 	return found;
 }
 
@@ -92,6 +96,23 @@ has_index(Oid relid)
 	return SqlCount("SELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam"
 					" WHERE i.indrelid = %u AND a.amname = 'btree' AND i.indisvalid AND i.indpred IS NULL"
 					" AND pg_get_indexdef(i.indexrelid, 1, false) = '" ETAG_COLUMN "'", relid) > 0;
+}
+
+/*
+ * Give rows without an etag one; whether there were any.  Triggers and other code of the table's owner run
+ * on the way, so it is done with his rights, and past row security that is forced on him.
+ */
+static bool
+fill_column(Oid relid)
+{
+	SqlActing	acting = SqlBeginAs(RelationOwner(relid));
+	const char *table = QualifiedName(relid);
+	bool		missing = SqlCount("SELECT count(*) FROM (SELECT FROM %s WHERE " ETAG_COLUMN " IS NULL LIMIT 1) x", table) > 0;
+
+	if (missing)
+		SqlExecute("UPDATE %s SET " ETAG_COLUMN " = NULL WHERE " ETAG_COLUMN " IS NULL", table);
+	SqlEndAs(acting);
+	return missing;
 }
 
 /*
@@ -106,7 +127,7 @@ make_parts(const Container *container)
 	bool		always;
 	bool		trigger = has_trigger(relid, &always);
 	bool		index = has_index(relid);
-	bool		filled = true;
+	bool		filled;
 
 	if (!column)
 	{
@@ -119,12 +140,8 @@ make_parts(const Container *container)
 		SqlExecute("ALTER TABLE %s ENABLE ALWAYS TRIGGER " ETAG_TRIGGER, QualifiedName(relid));
 	if (!index)
 		FeedCreateIndex(relid);
-	if (column)
-	{
-		SqlExecute("UPDATE %s SET " ETAG_COLUMN " = NULL WHERE " ETAG_COLUMN " IS NULL", QualifiedName(relid));
-		filled = SPI_processed == 0;
-	}
-	return !(column && always && index && filled);
+	filled = column && fill_column(relid);
+	return !column || !always || !index || filled;
 }
 
 /* enable_change_feed(container regclass) returns void */
@@ -138,8 +155,10 @@ enable_change_feed(PG_FUNCTION_ARGS)
 
 	SqlRequireArgument(fcinfo, 0, "container");
 	PreventCommandIfReadOnly("enable_change_feed()");
+	RequireOwner(PG_GETARG_OID(0));
+	/* Who enables it at the same time looks when this is done. */
+	LockRelationOid(PG_GETARG_OID(0), ShareUpdateExclusiveLock);
 	container = ContainerLookup(PG_GETARG_OID(0), false);
-	RequireOwner(container->relid);
 	rel = table_open(container->relid, AccessShareLock);
 	(void) ItemShapeFind(rel, container, NULL, false, true);
 	table_close(rel, AccessShareLock);

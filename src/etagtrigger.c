@@ -34,6 +34,8 @@ typedef struct Columns
 	bool		valid;
 	AttrNumber	etag;
 	AttrNumber	ts;				/* InvalidAttrNumber if there is none to be set */
+	Oid			ts_type;		/* which may be a domain */
+	int32		ts_typmod;
 } Columns;
 
 static HTAB *columns_by_table = NULL;
@@ -116,9 +118,18 @@ columns_of(Relation rel)
 	columns = hash_search(columns_by_table, &relid, HASH_ENTER, &found);
 	if (!found || !columns->valid)
 	{
+		Form_pg_attribute ts;
+
 		columns->valid = false;
 		columns->etag = etag_column(rel);
 		columns->ts = ts_column(rel);
+		if (columns->ts != InvalidAttrNumber)
+		{
+			ts = TupleDescAttr(RelationGetDescr(rel), columns->ts - 1);
+			columns->ts_type = ts->atttypid;
+			columns->ts_typmod = ts->atttypmod;
+			(void) getBaseTypeAndTypmod(ts->atttypid, &columns->ts_typmod);
+		}
 		columns->valid = true;
 	}
 	return columns;
@@ -167,6 +178,17 @@ leaves_ts(const TriggerData *trigger, const Columns *columns, HeapTuple new)
 	return !was_null && DatumGetTimestampTz(value) == DatumGetTimestampTz(was) && changes_row(trigger, columns);
 }
 
+/* The time, as the column takes it: rounded to its precision, and if it is of a domain, checked. */
+static Datum
+current_ts(const Columns *columns)
+{
+	Datum		now = DirectFunctionCall2(timestamptz_scale, TimestampTzGetDatum(GetCurrentTimestamp()), Int32GetDatum(columns->ts_typmod));
+
+	if (columns->ts_type != TIMESTAMPTZOID)
+		domain_check(now, false, columns->ts_type, NULL, NULL);
+	return now;
+}
+
 static void
 check_call(FunctionCallInfo fcinfo)
 {
@@ -203,7 +225,7 @@ set_etag(PG_FUNCTION_ARGS)
 	if (columns->ts != InvalidAttrNumber && leaves_ts(trigger, columns, row))
 	{
 		numbers[n] = columns->ts;
-		values[n++] = TimestampTzGetDatum(GetCurrentTimestamp());
+		values[n++] = current_ts(columns);
 	}
 	return PointerGetDatum(heap_modify_tuple_by_cols(row, RelationGetDescr(trigger->tg_relation), n, numbers, values, nulls));
 }

@@ -21,6 +21,7 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
@@ -82,6 +83,7 @@ typedef struct Expiry
 
 	int64		deleted;
 	int64		locked;			/* rows that others hold */
+	int64		foreign;		/* expired items in foreign tables */
 	int64		faults;			/* items whose ttl is not valid */
 	char	   *first_fault;
 } Expiry;
@@ -221,6 +223,7 @@ execute_command(Expiry *expiry)
 	const ExpiredRows *rows = &expiry->rows;
 	SPIPlanPtr	plan;
 	int			nestlevel;
+	int			result;
 
 	expiry->constants[0] = makeConst(OIDOID, -1, InvalidOid, sizeof(Oid), ObjectIdGetDatum(rows->leaf), false, true);
 	expiry->constants[1] = array_constant(rows->tids, rows->n, TIDOID);
@@ -232,8 +235,15 @@ execute_command(Expiry *expiry)
 	plan_command(plan);
 	/* what triggers of users set is taken back */
 	nestlevel = NewGUCNestLevel();
-	if (SPI_execute_plan(plan, NULL, NULL, false, 0) != SPI_OK_DELETE)
-		elog(ERROR, "SPI_execute_plan failed: %s", expiry->command);
+	result = SPI_execute_plan(plan, NULL, NULL, false, 0);
+	if (result == SPI_OK_REWRITTEN)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("items of container \"%s\" cannot be deleted", expiry->name),
+				 errdetail("A rule does something else instead of DELETE."),
+				 errhint("SELECT rulename FROM pg_rules WHERE tablename = %s", quote_literal_cstr(expiry->name))));
+	if (result != SPI_OK_DELETE)
+		elog(ERROR, "SPI_execute_plan failed: %s: %s", SPI_result_code_string(result), expiry->command);
 	AtEOXact_GUC(false, nestlevel);
 	expiry->deleted += SPI_processed;
 	SPI_freeplan(plan);
@@ -246,7 +256,13 @@ delete_rows(Expiry *expiry)
 	ExpiredRows *rows = &expiry->rows;
 	Relation	leaf = rows->n == 0 ? NULL : try_table_open(rows->leaf, RowExclusiveLock);
 
-	if (leaf != NULL)
+	if (leaf != NULL && leaf->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
+	{
+		/* Their rows can't be locked, nor told by their place. */
+		expiry->foreign += rows->n;
+		table_close(leaf, NoLock);
+	}
+	else if (leaf != NULL)
 	{
 		PushActiveSnapshot(GetTransactionSnapshot());
 		lock_rows(expiry, leaf);
@@ -400,6 +416,12 @@ end_expiry(const Expiry *expiry)
 				(errmsg_plural("%lld expired item of container \"%s\" was left, since another transaction holds it",
 							   "%lld expired items of container \"%s\" were left, since other transactions hold them",
 							   (unsigned long) expiry->locked, (long long) expiry->locked, expiry->name)));
+	if (expiry->foreign > 0)
+		ereport(NOTICE,
+				(errmsg_plural("%lld expired item of container \"%s\" was left, which is in a foreign table",
+							   "%lld expired items of container \"%s\" were left, which are in foreign tables",
+							   (unsigned long) expiry->foreign, (long long) expiry->foreign, expiry->name),
+				 errhint("Delete them where they are stored.")));
 	if (expiry->faults > 0)
 		ereport(WARNING,
 				(errmsg_plural("%lld item of container \"%s\" has a ttl that is not valid, and never expires",

@@ -7,7 +7,8 @@
  *		1 byte		version of this form
  *		1 byte		phase: 1 for local
  *		8 bytes		the system that made it
- *		4 bytes		the container's OID, which is right on that system
+ *		4 bytes		the database's OID, and
+ *		4 bytes		the container's, which are right on that system
  *		16 bytes	the position
  *		2 bytes		length of the container's qualified name, and the name, for other systems
  *		2 bytes		length of the scope as text, and the scope
@@ -19,6 +20,9 @@
 #include "access/xlog.h"
 #include "common/base64.h"
 #include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "port/pg_bswap.h"
 #include "port/pg_crc32c.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
@@ -79,27 +83,34 @@ send_text(StringInfo buffer, const char *text)
 	appendBinaryStringInfo(buffer, text, strlen(text));
 }
 
+/* Bytes in base64. */
+static text *
+encode(StringInfo buffer)
+{
+	int			length = pg_b64_enc_len(buffer->len);
+	text	   *result = palloc(VARHDRSZ + length);
+
+	length = pg_b64_encode((void *) buffer->data, buffer->len, VARDATA(result), length);
+	SET_VARSIZE(result, VARHDRSZ + length);
+	return result;
+}
+
 text *
 FeedTokenWrite(const Container *container, const FeedToken *token)
 {
 	StringInfoData buffer;
-	text	   *result;
-	int			length;
 
 	initStringInfo(&buffer);
 	pq_sendint8(&buffer, TOKEN_VERSION);
 	pq_sendint8(&buffer, token->local);
 	pq_sendint64(&buffer, EtagSystem());
+	pq_sendint32(&buffer, MyDatabaseId);
 	pq_sendint32(&buffer, container->relid);
 	appendBinaryStringInfo(&buffer, (const char *) token->position.data, UUID_LEN);
 	send_text(&buffer, QualifiedName(container->relid));
 	send_text(&buffer, scope_text(token->scope));
 	pq_sendint32(&buffer, checksum(buffer.data, buffer.len));
-	length = pg_b64_enc_len(buffer.len);
-	result = palloc(VARHDRSZ + length);
-	length = pg_b64_encode((void *) buffer.data, buffer.len, VARDATA(result), length);
-	SET_VARSIZE(result, VARHDRSZ + length);
-	return result;
+	return encode(&buffer);
 }
 
 static void
@@ -116,12 +127,17 @@ static void
 decode(text *continuation, StringInfo buffer)
 {
 	int			length = VARSIZE_ANY_EXHDR(continuation);
+	text	   *again;
 	pg_crc32c	crc;
 
 	initStringInfo(buffer);
 	enlargeStringInfo(buffer, pg_b64_dec_len(length) + 1);
 	buffer->len = pg_b64_decode(VARDATA_ANY(continuation), length, (void *) buffer->data, pg_b64_dec_len(length));
 	if (buffer->len < (int) sizeof(uint32) + 1)
+		refuse_damaged();
+	/* some bits of the last character say nothing */
+	again = encode(buffer);
+	if ((int) VARSIZE(again) - VARHDRSZ != length || memcmp(VARDATA(again), VARDATA_ANY(continuation), length) != 0)
 		refuse_damaged();
 	buffer->cursor = buffer->len -= sizeof(uint32);
 	memcpy(&crc, buffer->data + buffer->len, sizeof(crc));
@@ -135,20 +151,52 @@ decode(text *continuation, StringInfo buffer)
 				 errhint(TOKEN_HINT)));
 }
 
+/* The next bytes of a token. */
+static const char *
+get_bytes(StringInfo buffer, int length)
+{
+	if (buffer->len - buffer->cursor < length)
+		refuse_damaged();
+	return pq_getmsgbytes(buffer, length);
+}
+
+static uint32
+get_int32(StringInfo buffer)
+{
+	uint32		value;
+
+	memcpy(&value, get_bytes(buffer, sizeof(value)), sizeof(value));
+	return pg_ntoh32(value);
+}
+
+static uint64
+get_int64(StringInfo buffer)
+{
+	uint64		high = get_int32(buffer);
+
+	return high << 32 | get_int32(buffer);
+}
+
 static char *
 get_text(StringInfo buffer)
 {
-	int			length = pq_getmsgint(buffer, 2);
+	uint16		length;
+	const char *bytes;
 
-	return pnstrdup(pq_getmsgbytes(buffer, length), length);
+	memcpy(&length, get_bytes(buffer, sizeof(length)), sizeof(length));
+	length = pg_ntoh16(length);
+	bytes = get_bytes(buffer, length);
+	if (!pg_verifymbstr(bytes, length, true))
+		refuse_damaged();
+	return pnstrdup(bytes, length);
 }
 
 static void
-check_container(const Container *container, bool same_system, Oid relid, const char *name)
+check_container(const Container *container, bool same_system, Oid database, Oid relid, const char *name)
 {
 	char	   *own = QualifiedName(container->relid);
 
-	if (same_system ? relid != container->relid : strcmp(name, own) != 0)
+	if (same_system ? database != MyDatabaseId || relid != container->relid : strcmp(name, own) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("continuation token is of container %s, not %s", name, own),
@@ -176,19 +224,23 @@ FeedTokenRead(const Container *container, text *continuation, FeedToken *token)
 {
 	StringInfoData buffer;
 	uint64		system;
+	Oid			database;
 	Oid			relid;
 	char	   *name;
 	char	   *scope;
 
 	decode(continuation, &buffer);
-	token->local = pq_getmsgbyte(&buffer) != 0;
-	system = pq_getmsgint64(&buffer);
-	relid = pq_getmsgint(&buffer, 4);
-	memcpy(token->position.data, pq_getmsgbytes(&buffer, UUID_LEN), UUID_LEN);
+	token->local = *get_bytes(&buffer, 1) != 0;
+	system = get_int64(&buffer);
+	database = get_int32(&buffer);
+	relid = get_int32(&buffer);
+	memcpy(token->position.data, get_bytes(&buffer, UUID_LEN), UUID_LEN);
 	name = get_text(&buffer);
 	scope = get_text(&buffer);
+	if (buffer.cursor != buffer.len)
+		refuse_damaged();
+	check_container(container, system == EtagSystem(), database, relid, name);
 	token->scope = *scope == '\0' ? NULL : DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(scope)));
-	check_container(container, system == EtagSystem(), relid, name);
 	if (system != EtagSystem())
 	{
 		pg_uuid_t	lowest;

@@ -129,8 +129,9 @@ ItemResult(Jsonb *doc, bool has_etag, const pg_uuid_t *etag, bool has_ts, Timest
 		return doc;
 	if (has_ts && !TIMESTAMP_NOT_FINITE(ts))
 	{
-		int64		microseconds = ts + (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
-		int64		seconds = microseconds / USECS_PER_SEC - (microseconds % USECS_PER_SEC < 0);
+		/* rounded down before the epochs are exchanged: far dates have no room for that in microseconds */
+		int64		seconds = ts / USECS_PER_SEC - (ts % USECS_PER_SEC < 0) +
+			(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY;
 		Numeric		number = int64_to_numeric(seconds);
 
 		members[nmembers++] = (Member) {.name = "_ts", .length = 3, .kind = JENTRY_ISNUMERIC,

@@ -538,21 +538,33 @@ take_value(const PatchOperation *operation, const JsonPointer *pointer, JsonbVal
  * Operations
  */
 
-/* Add to a number, exactly in decimal, or put the first one.  It has to be one that Cosmos DB's binary64 can be near to. */
+/* Refuse a number that Cosmos DB's binary64 can't be near to. */
+static void
+check_range(const PatchOperation *operation, const char *name, Numeric number)
+{
+	if (isinf(DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(number)))))
+		operation_error(operation, psprintf("%s is out of range", name), "Numbers are up to about 1.8e308.");
+}
+
+/* Add to a number, exactly in decimal, or put the first one. */
 static void
 increment(const PatchOperation *operation, JsonbValue *root)
 {
 	Place		place = find_place(operation, &operation->path, root);
 	JsonbValue	result = operation->value;
-	Datum		sum = NumericGetDatum(result.val.numeric);
+	Numeric		number;
 
 	if (place.exists && value_at(&place)->type != jbvNumeric)
 		operation_error(operation, psprintf("there is %s, not a number", kind_of(value_at(&place))), NULL);
+	check_range(operation, "its value", result.val.numeric);
 	if (place.exists)
-		sum = DirectFunctionCall2(numeric_add, NumericGetDatum(value_at(&place)->val.numeric), sum);
-	if (isinf(DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, sum))))
-		operation_error(operation, "the sum is out of range", "Numbers are up to about 1.8e308.");
-	result.val.numeric = DatumGetNumeric(DirectFunctionCall1(numeric_trim_scale, sum));
+	{
+		number = value_at(&place)->val.numeric;
+		check_range(operation, "the number", number);
+		result.val.numeric = DatumGetNumeric(DirectFunctionCall2(numeric_add, NumericGetDatum(number), NumericGetDatum(result.val.numeric)));
+		check_range(operation, "the sum", result.val.numeric);
+	}
+	result.val.numeric = DatumGetNumeric(DirectFunctionCall1(numeric_trim_scale, NumericGetDatum(result.val.numeric)));
 	if (place.exists)
 		*value_at(&place) = result;
 	else

@@ -14,6 +14,7 @@
 #include "access/xact.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
@@ -191,8 +192,9 @@ set_default_ttl(PG_FUNCTION_ARGS)
 
 	PreventCommandIfReadOnly("set_default_ttl()");
 	SqlRequireArgument(fcinfo, 0, "container");
+	RequireOwner(PG_GETARG_OID(0));
+	LockRelationOid(PG_GETARG_OID(0), ShareUpdateExclusiveLock);
 	container = ContainerLookup(PG_GETARG_OID(0), false);
-	RequireOwner(container->relid);
 	if (!PG_ARGISNULL(1))
 		require_ts(container);
 	json = JsonbPGetDatum(DefinitionOf(container));

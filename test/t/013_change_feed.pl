@@ -64,18 +64,32 @@ $node->safe_psql('postgres', $settle . q{
 		r record;
 		n int;
 		last bool;
+		repeat bool;
 	BEGIN
 		LOOP
 			last := EXISTS (SELECT FROM stop);
 			SELECT * INTO f FROM follower WHERE name = who;
 			n := 0;
-			FOR r IN SELECT * FROM partitionkey.items_changed_since('items', f.scope, f.token, size) LOOP
-				-- a version that comes twice is an error
-				INSERT INTO seen VALUES (who, r.item->>'_etag');
-				INSERT INTO copy VALUES (who, r.item->>'tenant', r.item->>'id', r.item) ON CONFLICT (name, tenant, id) DO UPDATE SET doc = excluded.doc;
-				f.token := r.continuation;
-				n := n + 1;
-			END LOOP;
+			repeat := false;
+			BEGIN
+				FOR r IN SELECT * FROM partitionkey.items_changed_since('items', f.scope, f.token, size) LOOP
+					-- a version that comes twice is an error
+					INSERT INTO seen VALUES (who, r.item->>'_etag');
+					INSERT INTO copy VALUES (who, r.item->>'tenant', r.item->>'id', r.item) ON CONFLICT (name, tenant, id) DO UPDATE SET doc = excluded.doc;
+					f.token := r.continuation;
+					n := n + 1;
+				END LOOP;
+			EXCEPTION WHEN serialization_failure THEN
+				-- partitions have been exchanged since the snapshot, which one that is taken by each statement gets over
+				repeat := current_setting('transaction_isolation') = 'repeatable read';
+				IF NOT repeat THEN
+					RAISE;
+				END IF;
+			END;
+			IF repeat THEN
+				ROLLBACK;
+				CONTINUE;
+			END IF;
 			UPDATE follower SET token = f.token WHERE name = who;
 			COMMIT;
 			EXIT WHEN n = 0 AND last;
@@ -233,7 +247,34 @@ is($standby->safe_psql('postgres', $since), 'behind', 'standby: and goes on');
 is($standby->safe_psql('postgres', qq{SELECT string_agg(item->>'id', ' ') FROM partitionkey.items_changed_since('items', NULL, '$position')}), 'behind', 'standby: from a token of its own');
 my $whole = q{SELECT item, continuation FROM partitionkey.items_changed_since('items', NULL, NULL, 100000)};
 is($standby->safe_psql('postgres', $whole), $node->safe_psql('postgres', $whole), 'standby: the same as on the primary');
+# A snapshot that is older than partitions does not see what was copied there.  Feedback keeps the primary from removing
+# what it does see; a split waits for it only where rows have a key.
+$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nwal_receiver_status_interval = 1\n");
+$standby->reload;
+value(q{CREATE TABLE keyless (k text NOT NULL, doc jsonb);
+	SELECT partitionkey.create_container('keyless', '{/k}', '{1}');
+	SELECT partitionkey.enable_change_feed('keyless');
+	INSERT INTO keyless SELECT 'k' || i, '{}' FROM generate_series(1, 40) i});
+value('CALL settle()');
+$node->wait_for_catchup($standby);
+my $in = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 'begun' FROM follower LIMIT 1;\n";
+my ($old_out, $old_err) = ('', '');
+my $old = IPC::Run::start([ 'psql', '-XAtq', '-d', $standby->connstr('postgres') ], '<', \$in, '>', \$old_out, '2>', \$old_err, IPC::Run::timeout(90));
+$old->pump until $old_out =~ /begun/;
+my $xmin = $standby->safe_psql('postgres', 'SELECT min(backend_xmin::text::bigint) FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
+$node->poll_query_until('postgres', "SELECT backend_xmin::text::bigint <= $xmin FROM pg_stat_replication");
+value(q{CALL partitionkey.split_partition('keyless_p0')});
+$node->wait_for_catchup($standby);
+$in .= "SELECT count(*) FROM partitionkey.items_changed_since('keyless');\n\\q\n";
+$old->finish;
+like($old_err, qr/partitions of container "keyless" have been changed since the snapshot was taken/, 'standby: an old snapshot does not pass over what was copied');
+is($standby->safe_psql('postgres', q{SELECT count(*) FROM partitionkey.items_changed_since('keyless')}), '40', 'standby: a new one reads it');
 $standby->stop;
+
+# Nor is a token good in a copy of the database.
+$node->safe_psql('template1', 'CREATE DATABASE copied TEMPLATE postgres');
+my (undef, undef, $other) = $node->psql('copied', qq{SELECT partitionkey.items_changed_since('items', NULL, '$start')});
+like($other, qr/continuation token is of container.*in another database or from before/s, 'a token of another database is refused');
 
 # A database that was set back in time does not know transactions that came later.
 value(q{UPDATE items SET doc = doc || '{"new": true}' WHERE id = 'later'}) for 1 .. 3;
