@@ -164,6 +164,41 @@ CALL maintain('m');
 SELECT * FROM state('m');
 RESET partitionkey.physical_partition_limit;
 
+-- the node above, where a merge puts a leaf in its place: what it has by itself would go with it
+CREATE TABLE d (t text, u text, id int, PRIMARY KEY (t, u, id));
+SELECT create_container('d', '{/t,/u}', '{2}');
+INSERT INTO d SELECT 't' || i % 20, 'u' || i % 10, i FROM generate_series(1, 400) i;
+CALL split_partition('d_p0');
+CREATE VIEW "seen" AS SELECT * FROM d_p0_n;
+CALL merge_partitions('d_p0', 'd_p4');
+SET partitionkey.physical_partition_limit = '100MB';
+CALL maintain('d');
+DROP VIEW "seen";
+CREATE TABLE burden (n serial, make text, undo text);
+INSERT INTO burden (make, undo) VALUES
+	('CREATE TRIGGER "An Audit" AFTER INSERT ON d_p0_n FOR EACH ROW EXECUTE FUNCTION fired()', 'DROP TRIGGER "An Audit" ON d_p0_n'),
+	('CREATE TRIGGER one BEFORE INSERT ON d_p0_n FOR EACH STATEMENT EXECUTE FUNCTION fired()', 'DROP TRIGGER one ON d_p0_n'),
+	('CREATE RULE kept AS ON DELETE TO d_p0_n DO INSTEAD NOTHING', 'DROP RULE kept ON d_p0_n'),
+	('CREATE POLICY hidden ON d_p0_n USING (false)', 'DROP POLICY hidden ON d_p0_n'),
+	('ALTER TABLE d_p0_n FORCE ROW LEVEL SECURITY', 'ALTER TABLE d_p0_n DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY'),
+	('CREATE STATISTICS pair ON t, u FROM d_p0_n', 'DROP STATISTICS pair'),
+	('SET client_min_messages = error; CREATE PUBLICATION regress_pk_node FOR TABLE d_p0_n; RESET client_min_messages', 'DROP PUBLICATION regress_pk_node'),
+	('GRANT SELECT, DELETE ON d_p0_n TO regress_pk_fit', 'REVOKE SELECT, DELETE ON d_p0_n FROM regress_pk_fit'),
+	('GRANT SELECT ON d_p0, d_p4 TO regress_pk_fit; GRANT SELECT ON d_p0_n TO regress_pk_fit WITH GRANT OPTION', 'REVOKE SELECT ON d_p0_n, d_p0, d_p4 FROM regress_pk_fit'),
+	('GRANT UPDATE (id) ON d_p0_n TO PUBLIC', 'REVOKE UPDATE (id) ON d_p0_n FROM PUBLIC');
+SELECT unnest(ARRAY[make, 'CALL merge_partitions(''d_p0'', ''d_p4'')', undo]) FROM burden ORDER BY n \gexec
+CREATE RULE kept AS ON DELETE TO d_p0_n DO INSTEAD NOTHING;
+CALL maintain('d');
+RESET partitionkey.physical_partition_limit;
+DROP RULE kept ON d_p0_n;
+SELECT * FROM state('d');
+-- but not what the leaf has as well
+GRANT SELECT ON ALL TABLES IN SCHEMA fit TO regress_pk_other;
+CALL merge_partitions('d_p0', 'd_p4');
+SELECT * FROM state('d');
+SELECT has_table_privilege('regress_pk_other', 'd_p0', 'SELECT') AS sees;
+REVOKE ALL ON ALL TABLES IN SCHEMA fit FROM regress_pk_other;
+
 -- indexes that are alike but for one thing: the mark goes to the right one
 CREATE TABLE marked (k int NOT NULL, id text NOT NULL, v int);
 CREATE INDEX ON marked USING hash (v);

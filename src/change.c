@@ -98,6 +98,9 @@ check_sources(const Work *w)
 			changed_meanwhile();
 		ObstacleCheckDependents(lfirst_oid(cell), "exchange partition", "Drop them first.");
 	}
+	/* A node that goes as well. */
+	foreach(cell, w->change->children)
+		ObstacleCheckDependents(lfirst_oid(cell), "exchange partition", "Drop them first.");
 	WorkCheckPublications(w);
 	FitnessRequire(w->change->container, w->change->children);
 }

@@ -12,6 +12,7 @@
  *	  become parts of different leaves.
  *	- Leaves that become one must have the same of all that decides which rows are
  *	  allowed, who sees them, and what is done or computed when they are written.
+ *	- A node that a leaf takes the place of must have nothing that its leaves have not.
  */
 #include "postgres.h"
 
@@ -231,11 +232,51 @@ check_alike(List *leaves)
 					 errhint("Make them alike, and call it again: %s", finding.statement)));
 }
 
+/* As SQL: the finding that a node has something of a name, and the statement that removes it. */
+#define NODE_HAS(what, name, statement, from) \
+	"SELECT format('it has the " what " \"%%s\"', " name ")" SEPARATOR statement " FROM " from
+
+/*
+ * What a node has by itself, of which its leaves know nothing; and privileges of roles that
+ * a leaf does not give.
+ */
+static List *
+belongings_of_node(Oid node, Oid leaf)
+{
+	return SqlStrings(NODE_HAS("trigger", "tgname", "format('DROP TRIGGER %%I ON %%s', tgname, tgrelid::regclass)",
+							   "pg_trigger WHERE tgrelid = %1$u AND NOT tgisinternal AND tgparentid = 0")
+					  " UNION ALL " NODE_HAS("rule", "rulename", "format('DROP RULE %%I ON %%s', rulename, ev_class::regclass)", "pg_rewrite WHERE ev_class = %1$u")
+					  " UNION ALL " NODE_HAS("policy", "polname", "format('DROP POLICY %%I ON %%s', polname, polrelid::regclass)", "pg_policy WHERE polrelid = %1$u")
+					  " UNION ALL SELECT 'it has row level security'" SEPARATOR "format('ALTER TABLE %%s DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY', oid::regclass)"
+					  " FROM pg_class WHERE oid = %1$u AND (relrowsecurity OR relforcerowsecurity)"
+					  " UNION ALL " NODE_HAS("statistics object", "stxname", "format('DROP STATISTICS %%s.%%I', stxnamespace::regnamespace, stxname)", "pg_statistic_ext WHERE stxrelid = %1$u")
+					  " UNION ALL SELECT format('publication \"%%s\" has it by its own name', pubname)" SEPARATOR "format('ALTER PUBLICATION %%I DROP TABLE %%s', pubname, prrelid::regclass)"
+					  " FROM pg_publication_rel JOIN pg_publication p ON p.oid = prpubid WHERE prrelid = %1$u"
+					  " UNION ALL SELECT format('it gives %%s to %%s', granted, role)" SEPARATOR "format('REVOKE %%s ON %%s FROM %%s', granted, %1$u::regclass, role)"
+					  " FROM (SELECT concat(p.privilege_type, columns) AS granted, CASE p.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(p.grantee)) END AS role"
+					  "  FROM (SELECT NULL AS columns, NULL AS attname, relacl AS acl FROM pg_class WHERE oid = %1$u"
+					  "   UNION ALL SELECT concat(' (', quote_ident(attname), ')'), attname, attacl FROM pg_attribute WHERE attrelid = %1$u AND NOT attisdropped) a, aclexplode(acl) p"
+					  "  WHERE NOT EXISTS (SELECT FROM pg_class c LEFT JOIN pg_attribute l ON l.attrelid = c.oid AND l.attname = a.attname,"
+					  "   aclexplode(CASE WHEN a.attname IS NULL THEN coalesce(relacl, acldefault('r', relowner)) ELSE attacl END) o WHERE c.oid = %2$u"
+					  "   AND o.privilege_type = p.privilege_type AND o.grantee = p.grantee AND o.is_grantable >= p.is_grantable)) g"
+					  " LIMIT 1", node, leaf);
+}
+
+static void
+check_node(Oid node, Oid leaf)
+{
+	Finding		finding;
+
+	if (take_finding(belongings_of_node(node, leaf), &finding))
+		refuse(node, &finding);
+}
+
 void
 FitnessRequire(const Container *container, List *partitions)
 {
 	int			nestlevel = SqlBegin();
 	List	   *leaves = NIL;
+	List	   *nodes = NIL;
 	ListCell   *cell;
 	ListCell   *below;
 
@@ -247,6 +288,8 @@ FitnessRequire(const Container *container, List *partitions)
 		foreach(below, find_all_inheritors(lfirst_oid(cell), NoLock, NULL))
 		{
 			check_owner(container, lfirst_oid(below));
+			if (get_rel_relkind(lfirst_oid(below)) == RELKIND_PARTITIONED_TABLE)
+				nodes = lappend_oid(nodes, lfirst_oid(below));
 			if (get_rel_relkind(lfirst_oid(below)) != RELKIND_RELATION)
 				continue;
 			check_leaf(container, lfirst_oid(below));
@@ -254,5 +297,7 @@ FitnessRequire(const Container *container, List *partitions)
 		}
 	}
 	check_alike(leaves);
+	foreach(cell, leaves == NIL ? NIL : nodes)
+		check_node(lfirst_oid(cell), linitial_oid(leaves));
 	SqlEnd(nestlevel);
 }

@@ -152,7 +152,7 @@ typedef struct Upkeep
 	const char *kind;			/* split or merge */
 	const char *past;			/* what was done, in words */
 	Oid			(*next) (const Container *container, List *skip);	/* a leaf where it is due, or 0 */
-	List	   *(*leaves) (const Container *container, Oid partition);	/* those that it takes */
+	List	   *(*leaves) (const Container *container, Oid partition);	/* those that it takes, and their node if it goes */
 	void		(*choose) (Change *change, Oid partition);
 } Upkeep;
 
@@ -176,8 +176,9 @@ static List *
 both_halves(const Container *container, Oid partition)
 {
 	Place		place = DivisionPlace(container, partition);
+	Oid			other = DivisionOtherHalf(&place);
 
-	return list_make2_oid(partition, DivisionOtherHalf(&place));
+	return list_concat_unique_oid(list_make2_oid(partition, other), DivisionMerged(container, partition, other));
 }
 
 static void
