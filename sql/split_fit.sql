@@ -92,6 +92,20 @@ CALL merge_partitions('o_p0', 'o_p4');
 ALTER TABLE o_p0_n OWNER TO regress_pk_fit;
 SELECT DISTINCT who FROM loot;
 SELECT * FROM state('o');
+-- ALTER TABLE gives away the container alone: all that is below it needs the same
+SET ROLE regress_pk_fit;
+CREATE TABLE "given O'n" (k int, id int, PRIMARY KEY (k, id));
+SELECT create_container('"given O''n"', '{/k}', '{2}');
+INSERT INTO "given O'n" SELECT i, i FROM generate_series(1, 100) i;
+RESET ROLE;
+ALTER TABLE "given O'n" OWNER TO CURRENT_USER;
+CALL split_partition('"given O''n_p0"');
+CALL maintain('"given O''n"');
+SELECT format('ALTER TABLE %s OWNER TO %I', relid, 'postgres') FROM pg_partition_tree('fit."given O''n"') \gexec
+CALL split_partition('"given O''n_p0"');
+CALL merge_partitions('"given O''n_p0"', '"given O''n_p4"');
+CALL maintain('"given O''n"');
+SELECT * FROM state('"given O''n"');
 
 -- leaves that become one: each of these lines tells them apart
 CREATE TABLE ref (id int PRIMARY KEY);

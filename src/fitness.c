@@ -30,20 +30,64 @@
 #include "layout.h"
 #include "sql.h"
 
+/* Partitions of other owners than the container; ALTER TABLE gives away the container alone. */
+static List *
+partitions_of_others(const Container *container)
+{
+	List	   *others = NIL;
+	ListCell   *cell;
+
+	foreach(cell, find_all_inheritors(container->relid, NoLock, NULL))
+		if (RelationOwner(lfirst_oid(cell)) != RelationOwner(container->relid))
+			others = lappend_oid(others, lfirst_oid(cell));
+	return others;
+}
+
+/* The statement that gives them to the container's owner. */
+static char *
+giving(const Container *container, List *others)
+{
+	char	   *owner = GetUserNameFromId(RelationOwner(container->relid), false);
+
+	if (list_length(others) == 1)
+		return psprintf("ALTER TABLE %s OWNER TO %s", QualifiedName(linitial_oid(others)), quote_identifier(owner));
+	return psprintf("In psql, for all of them: SELECT format('ALTER TABLE %%s OWNER TO %%I', relid, %s) FROM pg_partition_tree(%s) \\gexec",
+					quote_literal_cstr(owner), quote_literal_cstr(QualifiedName(container->relid)));
+}
+
+static char *
+belongs_to(const Container *container, Oid partition)
+{
+	return psprintf("belongs to \"%s\", the container to \"%s\"", GetUserNameFromId(RelationOwner(partition), false),
+					GetUserNameFromId(RelationOwner(container->relid), false));
+}
+
 /* All is done as the container's owner, also what code of a leaf's owner asks for. */
 static void
 check_owner(const Container *container, Oid partition)
 {
-	Oid			owner = RelationOwner(container->relid);
-
-	if (RelationOwner(partition) != owner)
+	if (RelationOwner(partition) != RelationOwner(container->relid))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("partition \"%s\" has another owner than its container \"%s\"",
 						get_rel_name(partition), get_rel_name(container->relid)),
-				 errdetail("It belongs to \"%s\", the container to \"%s\".",
-						   GetUserNameFromId(RelationOwner(partition), false), GetUserNameFromId(owner, false)),
-				 errhint("ALTER TABLE %s OWNER TO %s", QualifiedName(partition), quote_identifier(GetUserNameFromId(owner, false)))));
+				 errdetail("It %s.", belongs_to(container, partition)),
+				 errhint("%s", giving(container, partitions_of_others(container)))));
+}
+
+void
+FitnessWarnOwners(const Container *container)
+{
+	List	   *others = partitions_of_others(container);
+
+	if (others != NIL)
+		ereport(WARNING,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg_plural("%d partition of container \"%s\" has another owner, so it is neither split nor merged",
+							   "%d partitions of container \"%s\" have another owner, so they are neither split nor merged",
+							   list_length(others), list_length(others), get_rel_name(container->relid)),
+				 errdetail("Partition \"%s\" %s.", get_rel_name(linitial_oid(others)), belongs_to(container, linitial_oid(others))),
+				 errhint("%s", giving(container, others))));
 }
 
 /* Two texts that come from a query as one, with a byte 1 in between. */

@@ -20,6 +20,9 @@
  */
 extern void FitnessRequire(const Container *container, List *partitions);
 
+/* Warn of all partitions that have another owner than the container. */
+extern void FitnessWarnOwners(const Container *container);
+
 /* As SQL: an index (a row of pg_index by that alias) in words, without the names of it and its table. */
 #define INDEX_TEXT(i) \
 	"(SELECT concat(CASE WHEN " i ".indisprimary THEN 'primary key' WHEN " i ".indisunique THEN 'unique index'" \

@@ -370,6 +370,7 @@ maintain_container(Container *container)
 	Upkeep		merges = {container, "merge", "merged", leaf_to_merge, both_halves, choose_merge};
 
 	clean_up(container->relid);
+	FitnessWarnOwners(container);
 	(void) FailureWarn(run_upkeep, &splits, psprintf("partitions of container \"%s\" were not split", name));
 	(void) FailureWarn(run_upkeep, &merges, psprintf("partitions of container \"%s\" were not merged", name));
 	(void) FailureWarn(gather_statistics, container, psprintf("statistics of container \"%s\" were not gathered", name));
