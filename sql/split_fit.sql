@@ -178,6 +178,73 @@ CALL maintain('m');
 SELECT * FROM state('m');
 RESET partitionkey.physical_partition_limit;
 
+-- what names the leaf itself does so in its successors, too, which are alike then
+CREATE TABLE soft (k text, id int, gone bool, PRIMARY KEY (k, id));
+SELECT create_container('soft', '{/k}', '{1}');
+INSERT INTO soft SELECT 'k' || i % 50, i FROM generate_series(1, 100) i;
+CREATE RULE soft AS ON DELETE TO soft_p0 DO INSTEAD UPDATE soft_p0 SET gone = true WHERE soft_p0.k = old.k AND soft_p0.id = old.id;
+CREATE POLICY latest ON soft_p0 USING (id = (SELECT max(id) FROM soft_p0 s WHERE s.k = soft_p0.k) OR gone = (SELECT bool_or(gone) FROM soft_p0 WHERE id = 1));
+CREATE TRIGGER named BEFORE INSERT ON soft_p0 FOR EACH ROW EXECUTE FUNCTION fired('it''s soft_p0');
+CREATE TABLE soft_p0_log (k text);
+CALL split_partition('soft_p0');
+SELECT tablename, qual ~ (tablename || ' s\s') AS reads_itself FROM pg_policies WHERE tablename LIKE 'soft%' ORDER BY 1;
+DELETE FROM soft_p8 WHERE id IN (SELECT min(id) FROM soft_p8);
+CALL merge_partitions('soft_p0', 'soft_p8');
+SELECT count(*), count(*) FILTER (WHERE gone) AS gone FROM soft;
+SELECT pg_get_ruledef(oid) FROM pg_rewrite WHERE rulename = 'soft';
+CALL split_partition('soft_p0');
+CREATE TABLE soft_p8_log (k text);
+CREATE RULE log AS ON DELETE TO soft_p0 DO ALSO INSERT INTO soft_p0_log VALUES (old.k);
+CREATE RULE log AS ON DELETE TO soft_p8 DO ALSO INSERT INTO soft_p8_log VALUES (old.k);
+CALL merge_partitions('soft_p0', 'soft_p8');
+
+-- each hint can be typed as it is
+CREATE TABLE ref2 (id int PRIMARY KEY);
+CREATE TABLE "e\1 ON & USING x" (k text, id int, v int, PRIMARY KEY (k, id));
+SELECT create_container('"e\1 ON & USING x"', '{/k}', '{2}');
+ALTER TABLE "e\1 ON & USING x_p0" RENAME TO x0;
+ALTER TABLE x0 ADD CHECK (v > 0) NOT VALID, ADD CHECK (v > 1), ADD FOREIGN KEY (v) REFERENCES ref2 NOT VALID;
+ALTER TABLE "e\1 ON & USING x_p8" ADD CHECK (v > 0), ADD CHECK (v > 1) NOT VALID, ADD FOREIGN KEY (v) REFERENCES ref2;
+ALTER TABLE x0 ADD FOREIGN KEY (id) REFERENCES ref2;
+ALTER TABLE ref2 DISABLE TRIGGER ALL;
+ALTER TABLE "e\1 ON & USING x_p8" ADD FOREIGN KEY (id) REFERENCES ref2;
+CREATE UNIQUE INDEX "i ON x USING y" ON "e\1 ON & USING x_p8" (k, v) WHERE v > 1;
+CREATE TRIGGER "t ON x" BEFORE INSERT ON x0 FOR EACH ROW EXECUTE FUNCTION fired();
+CREATE TRIGGER "t ON x" BEFORE INSERT ON "e\1 ON & USING x_p8" FOR EACH ROW EXECUTE FUNCTION fired('other');
+CREATE TRIGGER off BEFORE INSERT ON x0 FOR EACH ROW EXECUTE FUNCTION fired();
+CREATE TRIGGER off BEFORE INSERT ON "e\1 ON & USING x_p8" FOR EACH ROW EXECUTE FUNCTION fired();
+ALTER TABLE x0 DISABLE TRIGGER off;
+CREATE RULE "r TO x" AS ON DELETE TO x0 DO ALSO NOTHING;
+CREATE RULE "r TO x" AS ON DELETE TO "e\1 ON & USING x_p8" DO INSTEAD NOTHING;
+CREATE RULE off AS ON UPDATE TO x0 DO ALSO NOTHING;
+CREATE RULE off AS ON UPDATE TO "e\1 ON & USING x_p8" DO ALSO NOTHING;
+ALTER TABLE x0 DISABLE RULE off;
+CREATE POLICY p ON x0 USING (v > 1);
+CREATE POLICY p ON "e\1 ON & USING x_p8" USING (v > 2);
+CALL merge_partitions('x0', '"e\1 ON & USING x_p8"');
+ALTER TABLE fit.x0 VALIDATE CONSTRAINT x0_v_check;
+CALL merge_partitions('x0', '"e\1 ON & USING x_p8"');
+ALTER TABLE fit."e\1 ON & USING x_p8" VALIDATE CONSTRAINT "e\1 ON & USING x_p8_v_check1";
+CALL merge_partitions('x0', '"e\1 ON & USING x_p8"');
+ALTER TABLE fit.x0 VALIDATE CONSTRAINT x0_v_fkey;
+CALL merge_partitions('x0', '"e\1 ON & USING x_p8"');
+ALTER TABLE fit.ref2 ENABLE TRIGGER ALL;
+CALL merge_partitions('x0', '"e\1 ON & USING x_p8"');
+CREATE UNIQUE INDEX ON fit.x0 USING btree (k, v) WHERE (v > 1);
+CALL merge_partitions('x0', '"e\1 ON & USING x_p8"');
+DROP TRIGGER "t ON x" ON fit."e\1 ON & USING x_p8"; CREATE TRIGGER "t ON x" BEFORE INSERT ON fit."e\1 ON & USING x_p8" FOR EACH ROW EXECUTE FUNCTION fit.fired();
+CALL merge_partitions('x0', '"e\1 ON & USING x_p8"');
+ALTER TABLE fit."e\1 ON & USING x_p8" DISABLE TRIGGER off;
+CALL merge_partitions('x0', '"e\1 ON & USING x_p8"');
+DROP RULE "r TO x" ON fit."e\1 ON & USING x_p8"; CREATE RULE "r TO x" AS
+    ON DELETE TO fit."e\1 ON & USING x_p8" DO NOTHING;
+CALL merge_partitions('x0', '"e\1 ON & USING x_p8"');
+ALTER TABLE fit."e\1 ON & USING x_p8" DISABLE RULE off;
+CALL merge_partitions('x0', '"e\1 ON & USING x_p8"');
+DROP POLICY p ON fit."e\1 ON & USING x_p8"; CREATE POLICY p ON fit."e\1 ON & USING x_p8" AS PERMISSIVE FOR ALL TO public USING ((v > 1));
+CALL merge_partitions('x0', '"e\1 ON & USING x_p8"');
+SELECT * FROM state('"e\1 ON & USING x"');
+
 -- the node above, where a merge puts a leaf in its place: what it has by itself would go with it
 CREATE TABLE d (t text, u text, id int, PRIMARY KEY (t, u, id));
 SELECT create_container('d', '{/t,/u}', '{2}');
