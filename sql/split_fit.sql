@@ -45,10 +45,24 @@ SELECT * FROM state('u');
 -- a key column under a collation that calls different values equal
 CREATE TABLE n (k text, id int, PRIMARY KEY (k, id));
 SELECT create_container('n', '{/k}', '{2}');
-INSERT INTO n SELECT k, 1 FROM unnest('{a,B}'::text[]) k;
+INSERT INTO n SELECT k, 1 FROM unnest('{a,B,c,D,e,F,g,H}'::text[]) k;
 CREATE UNIQUE INDEX n_same ON n_p0 (k COLLATE nocase, id);
 CALL split_partition('n_p0');
 DROP INDEX n_same;
+-- only the column of the level that rows come apart or together by counts
+CREATE TABLE w (t text NOT NULL, u text NOT NULL, id int NOT NULL);
+SELECT create_container('w', '{/t,/u}', '{2}');
+CREATE UNIQUE INDEX w_once ON w (t, id);
+INSERT INTO w SELECT 't' || i % 20, 'u' || i % 10, i FROM generate_series(1, 400) i;
+CREATE UNIQUE INDEX w_lone ON w_p0 (u, id);
+CALL split_partition('w_p0', '/u');
+DROP INDEX w_once;
+CALL split_partition('w_p0', '/t');
+DROP INDEX w_lone;
+CREATE UNIQUE INDEX w_once ON w (t, id);
+CALL split_partition('w_p0', '/t');
+CALL merge_partitions('w_p0', 'w_p4');
+SELECT * FROM state('w');
 
 -- indexes that are no indexes yet, and constraints that are none any more
 INSERT INTO n VALUES ('d', 1), ('d', 2);

@@ -102,7 +102,7 @@ check_sources(const Work *w)
 	foreach(cell, w->change->children)
 		ObstacleCheckDependents(lfirst_oid(cell), "exchange partition", "Drop them first.");
 	WorkCheckPublications(w);
-	FitnessRequire(w->change->container, w->change->children);
+	FitnessRequire(w->change->container, w->change->children, w->change->across);
 }
 
 static void
@@ -302,7 +302,7 @@ swap_step(Work *w, void *arg)
 	ListCell   *below;
 
 	/* Privileges may have changed meanwhile.  Before others have to wait for it. */
-	FitnessRequire(c->container, c->children);
+	FitnessRequire(c->container, c->children, c->across);
 	if (w->op.id != 0)
 		HidingLock();
 	lock_referenced(w);

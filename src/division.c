@@ -377,7 +377,7 @@ divide(Change *change, const Leaf *leaf, int level, uint64 position, int bits)
 	change->model = leaf->relid;
 	change->modulus = place.modulus;
 	change->remainder = place.remainder;
-	change->level = level;
+	change->level = change->across = level;
 	change->nested = level != place.level || !place.own_node;
 	change->pieces = halve(leaf, level, position, bits - leaf->ranges[level].bits);
 }
@@ -646,6 +646,7 @@ DivisionMerge(Change *change, Oid a, Oid b)
 	piece->leaf.ranges[place.level] = PositionRangeOfBound(piece->modulus, piece->remainder);
 	change->children = DivisionMerged(container, a, b);
 	change->model = a;
+	change->across = place.level;
 	if (linitial_oid(change->children) == place.parent)
 	{
 		place = DivisionPlace(container, place.parent);

@@ -7,9 +7,9 @@
  *
  *	- What a leaf has is made by the container's owner, and the code in it runs as
  *	  him: so the leaf must be his.
- *	- What is unique in a leaf must be so within its keys: then no two rows of
- *	  leaves that become one can meet, nor is anything promised about rows that
- *	  become parts of different leaves.
+ *	- What is unique in a leaf must be so within the values of the level where rows
+ *	  come apart or together: then no two rows of leaves that become one can meet,
+ *	  nor is anything promised about rows that become parts of different leaves.
  *	- Leaves that become one must have the same of all that decides which rows are
  *	  allowed, who sees them, and what is done or computed when they are written.
  *	- A node that a leaf takes the place of must have nothing that its leaves have not.
@@ -125,31 +125,19 @@ refuse(Oid leaf, const Finding *finding)
 			 errhint("%s", finding->statement)));
 }
 
-/* The key columns as rows of a query: name, and the family of the operators that compare it. */
-static char *
-key_columns(const Container *container)
-{
-	StringInfoData rows;
-
-	initStringInfo(&rows);
-	for (int i = 0; i < container->levels; i++)
-		appendStringInfo(&rows, "%s(%s, %u::oid)", i == 0 ? "" : ", ", quote_literal_cstr(container->columns[i]), LayoutOperatorFamily(container, i));
-	return rows.data;
-}
-
 /*
- * A unique index, or exclusion constraint, that does not include each key column, as
- * the container compares it.
+ * A unique index, or exclusion constraint, that does not include the key column of
+ * a level, as the container compares it.
  */
 static List *
-indexes_beyond_keys(const Container *container, Oid leaf)
+indexes_across(const Container *container, Oid leaf, int level)
 {
 	return SqlStrings("SELECT format('its %%s \"%%s\" ' || CASE WHEN EXISTS (SELECT FROM pg_attribute WHERE attrelid = i.indrelid AND attname = key.name"
 					  " AND attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]))"
 					  "  THEN 'compares key column \"%%s\" in another way than the container' ELSE 'does not include key column \"%%s\"' END,"
 					  "   CASE WHEN i.indisexclusion THEN 'exclusion constraint' ELSE 'unique index' END, r.relname, key.name)"
 					  SEPARATOR "CASE WHEN c.oid IS NULL THEN format('DROP INDEX %%s', root.index) ELSE format('ALTER TABLE %%s DROP CONSTRAINT %%I', c.conrelid::regclass, c.conname) END"
-					  " FROM pg_index i JOIN pg_class r ON r.oid = i.indexrelid CROSS JOIN (VALUES %s) key(name, family)"
+					  " FROM pg_index i JOIN pg_class r ON r.oid = i.indexrelid CROSS JOIN (VALUES (%s, %u::oid)) key(name, family)"
 					  " CROSS JOIN LATERAL (SELECT coalesce(pg_partition_root(i.indexrelid), i.indexrelid) AS index) root"
 					  " LEFT JOIN pg_constraint c ON c.conindid = root.index AND c.contype IN ('p', 'u', 'x')"
 					  " WHERE i.indrelid = %u AND (i.indisunique OR i.indisexclusion) AND NOT EXISTS"
@@ -159,7 +147,7 @@ indexes_beyond_keys(const Container *container, Oid leaf)
 					  "   AND EXISTS (SELECT FROM pg_amop WHERE amopfamily = key.family AND amopopr = CASE WHEN i.indisexclusion"
 					  "    THEN (SELECT conexclop[k] FROM pg_constraint WHERE conindid = i.indexrelid AND conexclop IS NOT NULL)"
 					  "    ELSE (SELECT amopopr FROM pg_amop WHERE amopfamily = o.opcfamily AND amoplefttype = o.opcintype AND amoprighttype = o.opcintype AND amopstrategy = %d) END))"
-					  " ORDER BY i.indexrelid LIMIT 1", key_columns(container), leaf, BTEqualStrategyNumber);
+					  " ORDER BY i.indexrelid LIMIT 1", quote_literal_cstr(container->columns[level]), LayoutOperatorFamily(container, level), leaf, BTEqualStrategyNumber);
 }
 
 /*
@@ -188,11 +176,11 @@ defects(Oid leaf)
 }
 
 static void
-check_leaf(const Container *container, Oid leaf)
+check_leaf(const Container *container, Oid leaf, int across)
 {
 	Finding		finding;
 
-	if (take_finding(defects(leaf), &finding) || take_finding(indexes_beyond_keys(container, leaf), &finding))
+	if (take_finding(defects(leaf), &finding) || (across >= 0 && take_finding(indexes_across(container, leaf, across), &finding)))
 		refuse(leaf, &finding);
 }
 
@@ -395,7 +383,7 @@ check_node(Oid node, Oid leaf)
 }
 
 void
-FitnessRequire(const Container *container, List *partitions)
+FitnessRequire(const Container *container, List *partitions, int across)
 {
 	int			nestlevel = SqlBegin();
 	List	   *leaves = NIL;
@@ -415,7 +403,7 @@ FitnessRequire(const Container *container, List *partitions)
 				nodes = lappend_oid(nodes, lfirst_oid(below));
 			if (get_rel_relkind(lfirst_oid(below)) != RELKIND_RELATION)
 				continue;
-			check_leaf(container, lfirst_oid(below));
+			check_leaf(container, lfirst_oid(below), across);
 			leaves = lappend_oid(leaves, lfirst_oid(below));
 		}
 	}

@@ -68,10 +68,11 @@ choose_division(Change *change, Oid partition, const char *path)
 	SqlActing	acting;
 
 	(void) DivisionLeaf(change->container, partition);
-	FitnessRequire(change->container, list_make1_oid(partition));
+	FitnessRequire(change->container, list_make1_oid(partition), -1);
 	acting = SqlBeginAs(RelationOwner(change->container->relid));
 	DivisionChoose(change, partition, path);
 	SqlEndAs(acting);
+	FitnessRequire(change->container, change->children, change->across);
 }
 
 /* split_partition(partition regclass, path text), a procedure */
@@ -137,7 +138,7 @@ merge_partitions(PG_FUNCTION_ARGS)
 	change.container = container_of_both(a, b);
 	check_obstacles(change.container);
 	DivisionMerge(&change, a, b);
-	FitnessRequire(change.container, change.children);
+	FitnessRequire(change.container, change.children, change.across);
 	keys = IsolatedBetween(change.container, a, b);
 	ChangeRun(&change);
 	end_isolation(change.container, keys);
@@ -207,8 +208,9 @@ static void
 require_fit(void *arg)
 {
 	UpkeepStep *step = arg;
+	bool		merge = list_length(step->leaves) > 1;
 
-	FitnessRequire(step->change.container, step->leaves);
+	FitnessRequire(step->change.container, step->leaves, merge ? DivisionPlace(step->change.container, step->partition).level : -1);
 }
 
 /* Leaves that somebody has made so that they can't be exchanged are left alone. */
@@ -425,7 +427,7 @@ check_key(const Container *container, const uint64 *positions, int nlevels)
 	ListCell   *cell;
 
 	foreach(cell, ContainerLeaves(container, positions, nlevels))
-		FitnessRequire(container, list_make1_oid(((Leaf *) lfirst(cell))->relid));
+		FitnessRequire(container, list_make1_oid(((Leaf *) lfirst(cell))->relid), -1);
 	acting = SqlBeginAs(RelationOwner(container->relid));
 	DivisionCheckKey(container, positions, nlevels);
 	SqlEndAs(acting);
@@ -445,9 +447,11 @@ isolate_step(const Container *container, const uint64 *positions, int nlevels, L
 	acting = SqlBeginAs(RelationOwner(container->relid));
 	more = DivisionIsolate(&change, positions, nlevels, apart);
 	SqlEndAs(acting);
-	if (more)
-		ChangeRun(&change);
-	return more;
+	if (!more)
+		return false;
+	FitnessRequire(container, change.children, change.across);
+	ChangeRun(&change);
+	return true;
 }
 
 /* isolate_key(container regclass, key jsonb), a procedure */
