@@ -307,6 +307,27 @@ CALL split_partition('marked_p0');
 SELECT relid, pg_get_indexdef(indexrelid), indisclustered AS clustered, indisreplident AS identity
 	FROM pg_partition_tree('marked') JOIN pg_index ON indrelid = relid WHERE isleaf AND (indisclustered OR indisreplident) ORDER BY 1, 3;
 
+-- who may refer to a partitioned table needs nothing for its partitions
+CREATE SCHEMA fit_parts;
+CREATE TABLE whole (id int PRIMARY KEY) PARTITION BY RANGE (id);
+CREATE TABLE fit_parts.part PARTITION OF whole FOR VALUES FROM (0) TO (1000);
+INSERT INTO whole SELECT generate_series(1, 100);
+GRANT REFERENCES, SELECT ON whole TO regress_pk_fit;
+SET ROLE regress_pk_fit;
+CREATE TABLE refers (k int, id int REFERENCES whole, PRIMARY KEY (k, id));
+SELECT create_container('refers', '{/k}', '{1}');
+INSERT INTO refers SELECT i, i FROM generate_series(1, 100) i;
+ALTER TABLE refers_p0 ADD CONSTRAINT of_its_own FOREIGN KEY (k) REFERENCES whole;
+CALL split_partition('refers_p0');
+CALL merge_partitions('refers_p0', 'refers_p8');
+RESET ROLE;
+REVOKE REFERENCES ON whole FROM regress_pk_fit;
+CALL split_partition('refers_p0');
+SELECT * FROM state('refers');
+SET client_min_messages = warning;
+DROP SCHEMA fit_parts CASCADE;
+RESET client_min_messages;
+
 -- triggers of foreign keys, on both sides, are switched as they were
 CREATE TABLE parts (id int PRIMARY KEY) PARTITION BY RANGE (id);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (50);
