@@ -328,6 +328,20 @@ SET client_min_messages = warning;
 DROP SCHEMA fit_parts CASCADE;
 RESET client_min_messages;
 
+-- code of users that needs the writer's search_path for one row
+CREATE FUNCTION far(v int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN v; END';
+CREATE FUNCTION near(v int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN IF v > 90 THEN RETURN far(v); END IF; RETURN v; END';
+CREATE TABLE reaching (k int, v int, PRIMARY KEY (k));
+CREATE INDEX ON reaching (near(v));
+SELECT create_container('reaching', '{/k}', '{1}');
+INSERT INTO reaching SELECT i, i FROM generate_series(1, 100) i;
+\set SHOW_CONTEXT never
+CALL split_partition('reaching_p0');
+\set SHOW_CONTEXT errors
+ALTER FUNCTION near SET search_path = fit;
+CALL split_partition('reaching_p0');
+SELECT * FROM state('reaching');
+
 -- triggers of foreign keys, on both sides, are switched as they were
 CREATE TABLE parts (id int PRIMARY KEY) PARTITION BY RANGE (id);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (50);

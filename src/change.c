@@ -668,6 +668,9 @@ ChangeRun(const Change *change)
 		/* A right that has been lost meanwhile is told as one that was missing from the start. */
 		if (error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE)
 			require_rights(w);
+		/* Code of users could not find something in the copy. */
+		if (error->sqlerrcode == ERRCODE_UNDEFINED_FUNCTION || error->sqlerrcode == ERRCODE_UNDEFINED_TABLE || error->sqlerrcode == ERRCODE_UNDEFINED_OBJECT)
+			error->hint = pstrdup(SEARCH_PATH_HINT);
 		ReThrowError(error);
 	}
 	PG_END_TRY();
