@@ -98,8 +98,11 @@ check_sources(const Work *w)
 			changed_meanwhile();
 		ObstacleCheckDependents(lfirst_oid(cell), "exchange partition", "Drop them first.");
 	}
+	/* A node that goes as well. */
+	foreach(cell, w->change->children)
+		ObstacleCheckDependents(lfirst_oid(cell), "exchange partition", "Drop them first.");
 	WorkCheckPublications(w);
-	FitnessRequire(w->change->container, w->change->children);
+	FitnessRequire(w->change->container, w->change->children, w->change->across);
 }
 
 static void
@@ -299,7 +302,7 @@ swap_step(Work *w, void *arg)
 	ListCell   *below;
 
 	/* Privileges may have changed meanwhile.  Before others have to wait for it. */
-	FitnessRequire(c->container, c->children);
+	FitnessRequire(c->container, c->children, c->across);
 	if (w->op.id != 0)
 		HidingLock();
 	lock_referenced(w);
@@ -665,6 +668,9 @@ ChangeRun(const Change *change)
 		/* A right that has been lost meanwhile is told as one that was missing from the start. */
 		if (error->sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE)
 			require_rights(w);
+		/* Code of users could not find something in the copy. */
+		if (error->sqlerrcode == ERRCODE_UNDEFINED_FUNCTION || error->sqlerrcode == ERRCODE_UNDEFINED_TABLE || error->sqlerrcode == ERRCODE_UNDEFINED_OBJECT)
+			error->hint = pstrdup(SEARCH_PATH_HINT);
 		ReThrowError(error);
 	}
 	PG_END_TRY();

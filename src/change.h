@@ -27,6 +27,7 @@ typedef struct Change
 	int			remainder;
 	bool		nested;			/* the pieces come under a node of their own, which gets that bound */
 	int			level;			/* the level that the pieces divide by */
+	int			across;			/* the level by which rows come apart, or together */
 	List	   *pieces;			/* Piece * */
 } Change;
 

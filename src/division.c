@@ -377,7 +377,7 @@ divide(Change *change, const Leaf *leaf, int level, uint64 position, int bits)
 	change->model = leaf->relid;
 	change->modulus = place.modulus;
 	change->remainder = place.remainder;
-	change->level = level;
+	change->level = change->across = level;
 	change->nested = level != place.level || !place.own_node;
 	change->pieces = halve(leaf, level, position, bits - leaf->ranges[level].bits);
 }
@@ -621,6 +621,14 @@ has_two_children(const Container *container, Oid node)
 	return node != container->relid && list_length(children) == 2;
 }
 
+List *
+DivisionMerged(const Container *container, Oid a, Oid b)
+{
+	Oid			node = DivisionPlace(container, a).parent;
+
+	return has_two_children(container, node) ? list_make1_oid(node) : list_make2_oid(a, b);
+}
+
 void
 DivisionMerge(Change *change, Oid a, Oid b)
 {
@@ -636,11 +644,11 @@ DivisionMerge(Change *change, Oid a, Oid b)
 	piece->modulus = place.modulus / 2;
 	piece->remainder = place.remainder & (piece->modulus - 1);
 	piece->leaf.ranges[place.level] = PositionRangeOfBound(piece->modulus, piece->remainder);
-	change->children = list_make2_oid(a, b);
+	change->children = DivisionMerged(container, a, b);
 	change->model = a;
-	if (has_two_children(container, place.parent))
+	change->across = place.level;
+	if (linitial_oid(change->children) == place.parent)
 	{
-		change->children = list_make1_oid(place.parent);
 		place = DivisionPlace(container, place.parent);
 		piece->modulus = place.modulus;
 		piece->remainder = place.remainder;

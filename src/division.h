@@ -38,6 +38,9 @@ extern void DivisionChoose(Change *change, Oid partition, const char *path);
  */
 extern void DivisionMerge(Change *change, Oid a, Oid b);
 
+/* What goes then: the halves, or their node. */
+extern List *DivisionMerged(const Container *container, Oid a, Oid b);
+
 /* The partition at the other half of a place's range, or InvalidOid if that is divided, or missing. */
 extern Oid	DivisionOtherHalf(const Place *place);
 

@@ -21,11 +21,12 @@
  *
  * A write to the target may fail where that to the leaf did not: code of users that
  * computes index entries or columns does not find by the writer's search_path what
- * it calls, and a trigger may take a unique value from a row whose change has not
- * been repeated yet.  Where that is possible the change is repeated in a
- * subtransaction, and when it fails a gap is put on record, which ends the operation
- * and not the statement of the application.  From then on nothing is repeated, since
- * the target has rows that the leaf has not.
+ * it calls, or may not be called any more, and a trigger may take a unique value from a
+ * row whose change has not been repeated yet.  Unless that is impossible the change is
+ * repeated in a subtransaction, and when it fails a gap is put on record, which ends the
+ * operation and not the statement of the application.  From then on nothing is repeated,
+ * since the target has rows that the leaf has not; a session that has not heard of the
+ * gap yet leaves another one where it meets them.
  *
  * In a REPEATABLE READ transaction PostgreSQL fails when it meets a row newer
  * than its snapshot.  There the trigger writes by a snapshot of its own, taken
@@ -37,6 +38,7 @@
 #include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/table.h"
+#include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_index.h"
@@ -75,8 +77,7 @@ typedef struct Plans
 	Oid			leaf;
 	Oid			target;
 	bool		valid;
-	bool		calls;			/* code of users for index entries and columns */
-	bool		unique;			/* other values than the key's are unique, too */
+	bool		certain;		/* the target takes what the leaf takes */
 	SPIPlanPtr	put;
 	SPIPlanPtr	remove;
 	int			ncolumns;		/* parameters of put */
@@ -399,19 +400,21 @@ free_plans(Plans *plans)
 	plans->columns = plans->keys = NULL;
 }
 
-/* Whether functions not written in C compute index entries and columns of a table. */
+/*
+ * Whether what the leaf takes the target takes as well: where rows meet only in the key,
+ * and all code is PostgreSQL's own, which asks for no rights and finds nothing by the
+ * search_path.  Expressions call functions, whose EXECUTE may be revoked; any type but a
+ * plain one may have code of users behind it, in checks or comparisons.
+ */
 static bool
-calls_code_of_users(Oid relid)
+takes_the_same(Oid leaf, Oid key)
 {
-	return SqlCount("WITH used AS (SELECT refclassid, refobjid FROM pg_depend WHERE (classid, objid) IN"
-					" (SELECT 'pg_class'::regclass, indexrelid FROM pg_index WHERE indrelid = %u"
-					"  UNION ALL SELECT 'pg_attrdef'::regclass, d.oid FROM pg_attrdef d JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum"
-					"   WHERE adrelid = %u AND attgenerated <> ''))"
-					" SELECT count(*) FROM pg_proc p JOIN pg_language l ON l.oid = prolang WHERE lanname NOT IN ('internal', 'c') AND p.oid IN"
-					" (SELECT refobjid FROM used WHERE refclassid = 'pg_proc'::regclass"
-					"  UNION ALL SELECT oprcode FROM used JOIN pg_operator o ON o.oid = refobjid WHERE refclassid = 'pg_operator'::regclass"
-					"  UNION ALL SELECT amproc FROM used JOIN pg_opclass c ON c.oid = refobjid JOIN pg_amproc ON amprocfamily = opcfamily"
-					"   WHERE refclassid = 'pg_opclass'::regclass)", relid, relid) > 0;
+	return SqlCount("SELECT (SELECT count(*) FROM pg_index WHERE indrelid = %1$u AND ((indisunique OR indisexclusion) AND indexrelid <> %2$u"
+					"   OR indexprs IS NOT NULL OR indpred IS NOT NULL OR EXISTS (SELECT FROM unnest(indclass::oid[]) class WHERE class >= %3$u)))"
+					" + (SELECT count(*) FROM pg_attribute JOIN pg_type t ON t.oid = atttypid LEFT JOIN pg_type e ON e.oid = t.typelem AND t.typcategory = 'A'"
+					"   WHERE attrelid = %1$u AND attnum > 0 AND NOT attisdropped AND (attgenerated <> ''"
+					"    OR CASE coalesce(e.typtype, t.typtype) WHEN 'b' THEN t.oid >= %3$u WHEN 'e' THEN false ELSE true END))",
+					leaf, key, FirstNormalObjectId) == 0;
 }
 
 static void
@@ -432,8 +435,7 @@ make_plans(Plans *plans, Oid leaf, Oid target)
 	plans->ncolumns = list_length(columns);
 	plans->columns = attribute_numbers(leaf, columns, types);
 	plans->put = keep_plan(put_statement(target, columns, index), plans->ncolumns, types);
-	plans->calls = calls_code_of_users(leaf);
-	plans->unique = SqlCount("SELECT count(*) FROM pg_index WHERE indrelid = %u AND (indisunique OR indisexclusion) AND indexrelid <> %u", leaf, index) > 0;
+	plans->certain = takes_the_same(leaf, index);
 	plans->nkeys = list_length(keys);
 	plans->keys = attribute_numbers(leaf, keys, types);
 	plans->remove = keep_plan(remove_statement(target, leaf, index, keys), plans->nkeys, types);
@@ -562,20 +564,11 @@ try_to_repeat(Repetition *r, int64 operation)
 	PG_END_TRY();
 }
 
-/*
- * The owner may have lost a right when plans are made.  Within a trigger or an action
- * of a foreign key, changes of the statement around it may not have been repeated yet.
- */
-static bool
-may_fail(const Plans *plans)
-{
-	return !plans->valid || plans->calls || (plans->unique && DatumGetInt32(DirectFunctionCall1(pg_trigger_depth, (Datum) 0)) > 1);
-}
-
+/* The owner may have lost a right when plans are made. */
 static void
 repeat_or_leave_gap(Repetition r, int64 operation)
 {
-	if (may_fail(r.plans))
+	if (!r.plans->valid || !r.plans->certain)
 		try_to_repeat(&r, operation);
 	else
 		repeat_one(&r);

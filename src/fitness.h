@@ -16,9 +16,13 @@
  * container if what takes their place could not have all that they have, or if
  * they are to become one leaf and do not have the same
  * (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, with the statement that helps).
- * Needs SPI.
+ * What is unique must include the column of the level that rows come apart or
+ * together by (-1: not known yet).  Needs SPI.
  */
-extern void FitnessRequire(const Container *container, List *partitions);
+extern void FitnessRequire(const Container *container, List *partitions, int across);
+
+/* Warn of all partitions that have another owner than the container. */
+extern void FitnessWarnOwners(const Container *container);
 
 /* As SQL: an index (a row of pg_index by that alias) in words, without the names of it and its table. */
 #define INDEX_TEXT(i) \

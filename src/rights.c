@@ -64,7 +64,8 @@ oid_list(List *oids)
 /*
  * The rights that a role lacks, as GRANT names them.  Functions are called where
  * they compute columns, index entries and statistics, and looked at where triggers
- * are made; and schemas are looked into for what is made from its definition.
+ * are made; and schemas are looked into for what is made from its definition.  A
+ * foreign key to a partitioned table needs none for the partitions there.
  */
 static List *
 lacking(Oid role, Oid leaf)
@@ -83,7 +84,8 @@ lacking(Oid role, Oid leaf)
 					  "  UNION SELECT oprcode::oid FROM used JOIN pg_operator o ON o.oid = refobjid WHERE calls AND refclassid = 'pg_operator'::regclass"
 					  "  UNION SELECT tgfoid FROM pg_trigger WHERE tgrelid = %2$u AND NOT tgisinternal"
 					  "  UNION SELECT unnest(ARRAY[%3$s]::oid[])"
-					  "), refers AS (SELECT confrelid, confkey FROM pg_constraint WHERE conrelid = %2$u AND contype = 'f'"
+					  "), refers AS (SELECT confrelid, confkey FROM pg_constraint c WHERE conrelid = %2$u AND contype = 'f'"
+					  "  AND NOT EXISTS (SELECT FROM pg_constraint p WHERE p.oid = c.conparentid AND p.conrelid = c.conrelid)"
 					  "), schema(oid) AS (SELECT relnamespace FROM pg_class WHERE oid IN (SELECT %2$u::oid UNION ALL SELECT confrelid FROM refers)"
 					  "  UNION SELECT relnamespace FROM used JOIN pg_class c ON c.oid = refobjid WHERE named AND refclassid = 'pg_class'::regclass"
 					  "  UNION SELECT pronamespace FROM used JOIN pg_proc p ON p.oid = refobjid WHERE named AND refclassid = 'pg_proc'::regclass"

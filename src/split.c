@@ -68,10 +68,11 @@ choose_division(Change *change, Oid partition, const char *path)
 	SqlActing	acting;
 
 	(void) DivisionLeaf(change->container, partition);
-	FitnessRequire(change->container, list_make1_oid(partition));
+	FitnessRequire(change->container, list_make1_oid(partition), -1);
 	acting = SqlBeginAs(RelationOwner(change->container->relid));
 	DivisionChoose(change, partition, path);
 	SqlEndAs(acting);
+	FitnessRequire(change->container, change->children, change->across);
 }
 
 /* split_partition(partition regclass, path text), a procedure */
@@ -137,7 +138,7 @@ merge_partitions(PG_FUNCTION_ARGS)
 	change.container = container_of_both(a, b);
 	check_obstacles(change.container);
 	DivisionMerge(&change, a, b);
-	FitnessRequire(change.container, change.children);
+	FitnessRequire(change.container, change.children, change.across);
 	keys = IsolatedBetween(change.container, a, b);
 	ChangeRun(&change);
 	end_isolation(change.container, keys);
@@ -152,7 +153,7 @@ typedef struct Upkeep
 	const char *kind;			/* split or merge */
 	const char *past;			/* what was done, in words */
 	Oid			(*next) (const Container *container, List *skip);	/* a leaf where it is due, or 0 */
-	List	   *(*leaves) (const Container *container, Oid partition);	/* those that it takes */
+	List	   *(*leaves) (const Container *container, Oid partition);	/* those that it takes, and their node if it goes */
 	void		(*choose) (Change *change, Oid partition);
 } Upkeep;
 
@@ -176,8 +177,9 @@ static List *
 both_halves(const Container *container, Oid partition)
 {
 	Place		place = DivisionPlace(container, partition);
+	Oid			other = DivisionOtherHalf(&place);
 
-	return list_make2_oid(partition, DivisionOtherHalf(&place));
+	return list_concat_unique_oid(list_make2_oid(partition, other), DivisionMerged(container, partition, other));
 }
 
 static void
@@ -206,8 +208,9 @@ static void
 require_fit(void *arg)
 {
 	UpkeepStep *step = arg;
+	bool		merge = list_length(step->leaves) > 1;
 
-	FitnessRequire(step->change.container, step->leaves);
+	FitnessRequire(step->change.container, step->leaves, merge ? DivisionPlace(step->change.container, step->partition).level : -1);
 }
 
 /* Leaves that somebody has made so that they can't be exchanged are left alone. */
@@ -369,6 +372,7 @@ maintain_container(Container *container)
 	Upkeep		merges = {container, "merge", "merged", leaf_to_merge, both_halves, choose_merge};
 
 	clean_up(container->relid);
+	FitnessWarnOwners(container);
 	(void) FailureWarn(run_upkeep, &splits, psprintf("partitions of container \"%s\" were not split", name));
 	(void) FailureWarn(run_upkeep, &merges, psprintf("partitions of container \"%s\" were not merged", name));
 	(void) FailureWarn(gather_statistics, container, psprintf("statistics of container \"%s\" were not gathered", name));
@@ -423,7 +427,7 @@ check_key(const Container *container, const uint64 *positions, int nlevels)
 	ListCell   *cell;
 
 	foreach(cell, ContainerLeaves(container, positions, nlevels))
-		FitnessRequire(container, list_make1_oid(((Leaf *) lfirst(cell))->relid));
+		FitnessRequire(container, list_make1_oid(((Leaf *) lfirst(cell))->relid), -1);
 	acting = SqlBeginAs(RelationOwner(container->relid));
 	DivisionCheckKey(container, positions, nlevels);
 	SqlEndAs(acting);
@@ -443,9 +447,11 @@ isolate_step(const Container *container, const uint64 *positions, int nlevels, L
 	acting = SqlBeginAs(RelationOwner(container->relid));
 	more = DivisionIsolate(&change, positions, nlevels, apart);
 	SqlEndAs(acting);
-	if (more)
-		ChangeRun(&change);
-	return more;
+	if (!more)
+		return false;
+	FitnessRequire(container, change.children, change.across);
+	ChangeRun(&change);
+	return true;
 }
 
 /* isolate_key(container regclass, key jsonb), a procedure */

@@ -21,6 +21,7 @@
 
 #include "compat.h"
 #include "obstacle.h"
+#include "rights.h"
 #include "settings.h"
 #include "work.h"
 
@@ -190,13 +191,15 @@ WorkCheckGap(const Work *w)
 {
 	char	   *error = OperationGap(w->op.id);
 
-	if (error != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("gave up the %s of partition \"%s\", because a change of an application could not be repeated in the new one",
-						w->change->kind, get_rel_name(linitial_oid(w->sources))),
-				 errdetail("The error there was: %s", error),
-				 errhint("A function that is called for an index or a generated column needs a SET search_path of its own. A unique value that a trigger takes before all of the statement is done can't be repeated: call it again when nobody does so.")));
+	if (error == NULL)
+		return;
+	RightsRequire(w->change->container->relid, w->owner, w->sources);
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("gave up the %s of partition \"%s\", because a change of an application could not be repeated in the new one",
+					w->change->kind, get_rel_name(linitial_oid(w->sources))),
+			 errdetail("The error there was: %s", error),
+			 errhint(SEARCH_PATH_HINT " A unique value that a trigger takes before all of the statement is done can't be repeated: call it again when nobody does so.")));
 }
 
 /* New leaves are made beside the old ones, and the node above them beside the parent. */

@@ -33,6 +33,9 @@ typedef struct Work
 	SqlActing	acting;			/* of the current transaction */
 } Work;
 
+/* What helps code of users that does not find by our search_path what it calls. */
+#define SEARCH_PATH_HINT	"A function that is called for an index or a generated column needs a SET search_path of its own."
+
 /* Something that a change does, under the locks of its transaction. */
 typedef void (*WorkStep) (Work *w, void *arg);
 
@@ -80,7 +83,10 @@ extern double WorkMilliseconds(instr_time began);
  */
 extern void WorkGiveWay(Work *w, const VirtualTransactionId *waited_for, int n);
 
-/* Give up (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE) if a change of an application could not be repeated. */
+/*
+ * Give up (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE) if a change of an application could not be repeated; or
+ * (ERRCODE_INSUFFICIENT_PRIVILEGE) because the owner has lost a right.
+ */
 extern void WorkCheckGap(const Work *w);
 
 /* Give up (ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE) if the new tables would be published. */
