@@ -10,6 +10,9 @@
  * level, as it is the snapshot that counts, and on a standby, which knows the running transactions of its
  * primary.  The price is that a transaction which stays open holds the feed back.
  *
+ * That holds only for rows that stay where they are: what a split has copied since the snapshot was taken is invisible to
+ * it, at the new place.  So the partitions must be older than the snapshot as well (refresh_snapshot).
+ *
  * Before a token is handed out, the log is flushed: else a crash could take back what the reader was given
  * (synchronous_commit = off), and the server hand out the same transaction numbers, and places, once more.
  *
@@ -19,7 +22,7 @@
  *
  * With an index on etag only what has changed is read.  All of a container, and what row security or privileges on
  * columns have a say on, is read from the container, with the caller's rights.  A part of it
- * is read from its leaves, for which the caller has no privileges of his own: by their owner, once
+ * is read from its leaves, for which the caller has no privileges of his own: by their owner, if he can, once
  * it is clear that the caller may read the container.
  */
 #include "postgres.h"
@@ -214,22 +217,23 @@ is_newer(Oid relid, Snapshot snapshot)
 static Oid
 newer_leaf(const Feed *feed, Snapshot snapshot)
 {
-	Oid			parent = InvalidOid;
+	Oid			last_parent = InvalidOid;
 	ListCell   *cell;
 
 	foreach(cell, feed->leaves)
 	{
 		Oid			relid = ((Leaf *) lfirst(cell))->relid;
+		Oid			parent = get_partition_parent(relid, false);
 		List	   *nodes = list_make1_oid(relid);
 		ListCell   *node;
 
 		/* neighbours have the same nodes above them */
-		if (get_partition_parent(relid, false) != parent)
+		if (parent != last_parent)
 			nodes = list_concat(nodes, get_partition_ancestors(relid));
+		last_parent = parent;
 		foreach(node, nodes)
 			if (lfirst_oid(node) != feed->container->relid && is_newer(lfirst_oid(node), snapshot))
 				return relid;
-		parent = get_partition_parent(relid, false);
 	}
 	return InvalidOid;
 }
