@@ -416,7 +416,7 @@ creates_from(const Batch *batch, int first)
 }
 
 /*
- * Create items by one statement, which takes a third of the time.  If it is not
+ * Create items by one statement, which is faster than one for each.  If it is not
  * possible for all of them, this is an error of which only that counts.
  */
 static void

@@ -308,10 +308,11 @@ ItemAccessFind(Oid relid)
  * The statements
  */
 
-char *
-ItemAccessExpired(const ItemAccess *access, const char *alias)
+/* The condition under which an item has expired, as SQL; NULL if none does. */
+static char *
+expired_condition(const ItemAccess *access)
 {
-	return access->has_ttl ? ItemShapeExpired(access->shape, access->default_ttl, alias) : NULL;
+	return access->has_ttl ? ItemShapeExpired(access->shape, access->default_ttl, "item") : NULL;
 }
 
 /* The condition that a column is a parameter. */
@@ -384,7 +385,7 @@ identity_parameters(Draft *draft)
 static void
 append_found(Draft *draft)
 {
-	char	   *expired = ItemAccessExpired(draft->access, "item");
+	char	   *expired = expired_condition(draft->access);
 
 	appendStringInfo(&draft->sql, " WHERE %s", ItemAccessIdentity(draft->access, draft->access->identity));
 	if (expired != NULL)
@@ -432,7 +433,7 @@ static void
 draft_insert(Draft *draft, ItemStatement statement)
 {
 	const ItemShape *shape = draft->access->shape;
-	char	   *expired = ItemAccessExpired(draft->access, "item");
+	char	   *expired = expired_condition(draft->access);
 	const char *doc = doc_name(draft);
 
 	appendStringInfo(&draft->sql, "INSERT INTO %s AS item (%s) OVERRIDING SYSTEM VALUE VALUES (",
@@ -560,7 +561,7 @@ draft_delete_expired(Draft *draft)
 {
 	identity_parameters(draft);
 	appendStringInfo(&draft->sql, "DELETE FROM %s AS item WHERE %s AND %s", QualifiedName(draft->access->relid),
-					 ItemAccessIdentity(draft->access, draft->access->identity), ItemAccessExpired(draft->access, "item"));
+					 ItemAccessIdentity(draft->access, draft->access->identity), expired_condition(draft->access));
 }
 
 static void
@@ -735,7 +736,7 @@ static SPIPlanPtr
 prepare_by_id(ItemAccess *access)
 {
 	const ItemColumn *id = &access->shape->columns[access->shape->id];
-	char	   *expired = ItemAccessExpired(access, "item");
+	char	   *expired = expired_condition(access);
 	Oid			type = id->type;
 	StringInfoData sql;
 	SPIPlanPtr	plan;

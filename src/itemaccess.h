@@ -72,9 +72,6 @@ extern ItemAccess *ItemAccessFind(Oid relid);
  */
 extern bool ItemAccessRun(ItemAccess *access, ItemStatement statement, Datum *values, const char *nulls, StoredItem *stored);
 
-/* The condition under which an item of a table or alias has expired, as SQL; NULL if none does. */
-extern char *ItemAccessExpired(const ItemAccess *access, const char *alias);
-
 /* The condition that the first n columns are $1, $2 ...; as SQL. */
 extern char *ItemAccessIdentity(const ItemAccess *access, int n);
 

@@ -272,8 +272,9 @@ is_open(const ItemAccess *access)
 		check_enable_rls(access->relid, InvalidOid, true) != RLS_ENABLED;
 }
 
-bool
-ItemFind(ItemAccess *access, ItemPlace *place, StoredItem *stored)
+/* Find an item in what the active snapshot sees. */
+static bool
+find_item(ItemAccess *access, ItemPlace *place, StoredItem *stored)
 {
 	bool		ours = is_open(access);
 	Relation	rel = ours ? open_leaf(access, &place->row, &ours) : NULL;
@@ -301,7 +302,7 @@ ItemFindNow(ItemAccess *access, ItemPlace *place, StoredItem *stored)
 
 	CommandCounterIncrement();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	found = ItemFind(access, place, stored);
+	found = find_item(access, place, stored);
 	PopActiveSnapshot();
 	return found;
 }
@@ -382,7 +383,7 @@ read_item(PG_FUNCTION_ARGS)
 	ItemRequireArguments(fcinfo, "container", "id", "key", NULL);
 	access = ItemAccessFind(PG_GETARG_OID(0));
 	ItemPlaceRead(access, &place, PG_GETARG_TEXT_PP(1), PG_GETARG_JSONB_P(2));
-	if (!ItemFind(access, &place, &stored))
+	if (!find_item(access, &place, &stored))
 		ItemNotFound(access, &place);
 	PG_RETURN_JSONB_P(StoredItemResult(&stored));
 }

@@ -7,10 +7,7 @@
 
 #include "itemplace.h"
 
-/* Find an item in what the active snapshot sees. */
-extern bool ItemFind(ItemAccess *access, ItemPlace *place, StoredItem *stored);
-
-/* The same in what is committed now, and in what the transaction itself has done. */
+/* Find an item in what is committed now, and in what the transaction itself has done. */
 extern bool ItemFindNow(ItemAccess *access, ItemPlace *place, StoredItem *stored);
 
 /* Status 404, with the keys under which the id does exist. */
